@@ -1,0 +1,1 @@
+"""Pure metrics and the stimuli that they need; knows nothing of PredNet."""

@@ -1,0 +1,21 @@
+"""What `prednet` raises when its input is wrong; the command line turns each into one clear message."""
+
+
+class PredNetError(ValueError):
+    """Base of every error that `prednet` raises on purpose."""
+
+
+class DataError(PredNetError):
+    """A video source or a prepared cache is missing, broken or unfit; the message names the next command."""
+
+
+class ModelError(PredNetError):
+    """A network or training configuration that cannot work; the message gives the numbers."""
+
+
+class Diverged(ModelError):
+    """The training loss or an activation became NaN or infinite: a result of the trial, not a fault."""
+
+
+class CheckpointError(PredNetError):
+    """A checkpoint is missing, torn, altered or of another version."""

@@ -1,0 +1,1 @@
+"""A search: launched, run, resumed, stopped, reported."""

@@ -1,0 +1,33 @@
+"""The small files that a finished trial leaves for reports: its RDM and a few predicted frames."""
+
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from prednet.data.sequences import Windows
+from prednet.features import predict
+from prednet.model import PredNet
+
+SHOWN_WINDOWS = 3
+
+
+def write_rdm(folder: Path, rdm: NDArray[np.float32]) -> None:
+    """`rdm.npz`: the model's RDM over the 92 stimuli, (92, 92) float32."""
+    _write(folder / "rdm.npz", rdm=rdm)
+
+
+def write_predictions(folder: Path, model: PredNet, windows: Windows) -> None:
+    """`predictions.npz`: true and predicted frames, (W, T, H, W, 3) uint8, of evenly spaced evaluation windows."""
+    count = min(SHOWN_WINDOWS, len(windows))
+    indices = np.linspace(0, len(windows) - 1, count).round().astype(np.int64)
+    true = windows.take(indices)
+    predicted = np.clip(predict(model, true) * 255.0, 0.0, 255.0).round().astype(np.uint8)
+    clips = np.array([windows.recording(int(index)).name for index in indices])
+    _write(folder / "predictions.npz", true=true, predicted=predicted, clip=clips)
+
+
+def _write(path: Path, **arrays: NDArray[np.generic]) -> None:
+    temporary = path.with_suffix(".part.npz")
+    np.savez_compressed(temporary, **arrays)  # type: ignore[arg-type]
+    temporary.replace(path)

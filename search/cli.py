@@ -1,0 +1,267 @@
+"""The `hms` command. Each command is a few lines that call one function; `main` turns our exceptions into exit codes."""
+
+import os
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+
+from metrics.errors import MetricError
+from prednet.errors import PredNetError
+from search.cli_data import app as data_app
+from search.config_reader import load_config
+from search.errors import EXIT_INTERRUPTED, EXIT_TRIALS_FAILED, HmsError, UsageError
+from search.paths import RunFolder, data_root, results_root
+from search.progress import shown_progress
+
+app = typer.Typer(
+    pretty_exceptions_enable=False,
+    no_args_is_help=True,
+    add_completion=False,
+    help="A hyperparameter model search for brain-like video networks.\n\n"
+    "Exit codes: 0 ok, 1 internal error, 2 usage or configuration (missing data and unreadable files too), "
+    "3 store unreachable or authentication failed, 4 finished with trials in ERROR, 130 interrupted.",
+)
+app.add_typer(data_app, name="data", help="Prepare data once; running a command again changes nothing.")
+
+Config = Annotated[Path, typer.Argument(help="YAML file of the search, e.g. configs/quickstart.yaml")]
+Name = Annotated[str, typer.Argument(help="name of the search (HyperOpt's exp_key)")]
+SetOption = Annotated[list[str] | None, typer.Option("--set", help="override one value: a.b=c (repeatable)")]
+NameOption = Annotated[str | None, typer.Option("--name", help="name of the search; default: the configuration's")]
+Mongo = Annotated[
+    str | None,
+    typer.Option("--mongo", help="MongoDB URI, or a file that holds it; default: HMS_MONGO, else the embedded server"),
+]
+Devices = Annotated[
+    str | None, typer.Option(help="comma-separated: cpu, cuda:0,cuda:1; default: all of the class asked for")
+]
+AllowMixed = Annotated[bool, typer.Option(help="take trials that ask for another device class or precision")]
+Force = Annotated[bool, typer.Option("--force-space", help="continue although space or training configuration changed")]
+
+
+def _say(text: str) -> None:
+    print(text, flush=True)
+
+
+def _place(mongo: str | None) -> Any:
+    from search.run import Place
+
+    given = mongo or os.environ.get("HMS_MONGO") or None
+    if given and not given.startswith(("mongodb://", "mongodb+srv://")):
+        path = Path(given).expanduser()
+        if not path.is_file():
+            raise UsageError(f"--mongo is neither a mongodb:// URI nor a file: {given}")
+        given = path.read_text(encoding="utf-8").strip()
+    return Place(results_root(), given)
+
+
+@app.command()
+def run(
+    config: Config,
+    overrides: SetOption = None,
+    name: NameOption = None,
+    workers: Annotated[int | None, typer.Option(min=1, help="worker processes; default: one a core or GPU")] = None,
+    devices: Devices = None,
+    mongo: Mongo = None,
+    allow_mixed: AllowMixed = False,
+    force_space: Force = False,
+) -> None:
+    """Run or continue a whole search on this machine, then write its report."""
+    from search.run import run_search
+    from search.watch import Watcher
+
+    settings = load_config(config, overrides, name)
+    console = Console()
+    with shown_progress(console) as progress:
+        outcome, report = run_search(
+            _place(mongo),
+            settings,
+            workers=workers,
+            devices=devices.split(",") if devices else None,
+            allow_mixed=allow_mixed,
+            force_space=force_space,
+            say=_say,
+            progress=progress,
+            watcher=Watcher(console, settings.search.max_trials),
+        )
+    _finish(outcome, settings.search.name, str(config), report)
+
+
+@app.command()
+def driver(
+    config: Config,
+    overrides: SetOption = None,
+    name: NameOption = None,
+    mongo: Mongo = None,
+    force_space: Force = False,
+) -> None:
+    """Run the driver alone: sample, enqueue, reap, finish. Workers are started with `hms worker`."""
+    from search.run import drive, note_materials, open_search, resolve_device
+
+    settings = load_config(config, overrides, name)
+    with _place(mongo).store(settings.search.lease_seconds) as store:
+        settings = resolve_device(store, settings)
+        open_search(store, settings, force_space=force_space)
+        with shown_progress(Console()) as progress:
+            note_materials(store, settings, progress)
+        outcome = drive(store, settings, say=_say)
+    _finish(outcome, settings.search.name, str(config), None)
+
+
+@app.command()
+def worker(
+    name: Annotated[str, typer.Option("--name", help="name of the search to serve")],
+    mongo: Mongo = None,
+    devices: Devices = None,
+    per_device: Annotated[int, typer.Option(min=1, help="workers a device")] = 1,
+    threads: Annotated[int | None, typer.Option(min=1, help="CPU threads a worker; default: cores / workers")] = None,
+    slot: Annotated[int, typer.Option(hidden=True)] = 0,
+    allow_mixed: AllowMixed = False,
+) -> None:
+    """Serve the trials of a search until it is finished; Ctrl-C and SIGTERM give the running trial back."""
+    from search.serve_slots import serve
+
+    serve(_place(mongo), name, devices, per_device, threads, slot, allow_mixed=allow_mixed, say=_say)
+
+
+@app.command()
+def status(
+    name: Annotated[str | None, typer.Argument(help="name of the search; default: list all")] = None,
+    mongo: Mongo = None,
+    watch: Annotated[bool, typer.Option("--watch", help="refresh until the search is finished")] = False,
+) -> None:
+    """Show the trials of a search: counts, running trials, newest metrics."""
+    from search.status import show_status
+
+    with _place(mongo).store() as store:
+        show_status(store, name, Console(), watch=watch)
+
+
+@app.command()
+def retry(
+    name: Name,
+    state: Annotated[str, typer.Option(help="failed: trials in ERROR; stale: running ones whose lease has expired")],
+    mongo: Mongo = None,
+) -> None:
+    """Make trials NEW again, so that the next `hms run` repeats them."""
+    if state not in ("failed", "stale"):
+        raise UsageError(f"--state is {state!r}: expected failed or stale")
+    with _place(mongo).store() as store:
+        count = store.retry(name, state)
+    _say(f"{count} trials of `{name}` are NEW again; continue with the `hms run` or `hms driver` that made them")
+
+
+@app.command()
+def cancel(
+    name: Name,
+    tid: Annotated[int | None, typer.Option(help="one trial; default: all that are not final")] = None,
+    mongo: Mongo = None,
+) -> None:
+    """Cancel trials that are waiting or running."""
+    with _place(mongo).store() as store:
+        count = store.cancel(name, tid)
+    _say(f"{count} trials of `{name}` cancelled")
+
+
+@app.command()
+def report(
+    name: Name,
+    out: Annotated[Path | None, typer.Option(help="folder; default: results/NAME/report")] = None,
+    mongo: Mongo = None,
+) -> None:
+    """Export the tables of a search and write its report: report.html, tables/, figures/. Works while it runs."""
+    from search.report import write_report
+    from search.run import make_report
+
+    if Path(name).is_dir():
+        path = write_report(Path(name), out or Path(name).parent / "report")
+    else:
+        with _place(mongo).store() as store:
+            path = make_report(store, name, RunFolder.of(results_root(), name), out)
+    _say(str(path))
+
+
+@app.command()
+def export(
+    name: Name,
+    format: Annotated[str, typer.Option("--format", help="csv, parquet, json or latex")] = "csv",
+    out: Annotated[Path | None, typer.Option(help="folder; default: results/NAME/export")] = None,
+    mongo: Mongo = None,
+) -> None:
+    """Write the tables of a search, one row a trial and one row an evaluated epoch."""
+    from search.export_formats import export_as
+
+    folder = RunFolder.of(results_root(), name)
+    with _place(mongo).store() as store:
+        for path in export_as(store, name, folder, data_root(), format, out or folder.root / "export"):
+            _say(str(path))
+
+
+@app.command()
+def score(
+    weights: Annotated[Path, typer.Argument(help="network.pt of a trial, or original Keras weights (.hdf5)")],
+    config: Annotated[Path | None, typer.Option(help="configuration whose data and metrics are used")] = None,
+    overrides: SetOption = None,
+    convention: Annotated[str, typer.Option(help="of Keras weights: tensorflow or theano")] = "tensorflow",
+    as_json: Annotated[bool, typer.Option("--json", help="print JSON")] = False,
+) -> None:
+    """The three metrics of one network."""
+    from search.score import score_weights
+
+    with shown_progress(Console(stderr=True)) as progress:
+        text = score_weights(weights, config, overrides, convention, as_json=as_json, progress=progress)
+    _say(text)
+
+
+@app.command()
+def doctor() -> None:
+    """Say what works on this machine; each failure with the command that mends it."""
+    from search.doctor import examine
+
+    if not examine(_say, results_root(), data_root()):
+        raise typer.Exit(2)
+
+
+def _finish(outcome: Any, name: str, config: str, report: Path | None) -> None:
+    """Say how it ended; exit 130 when interrupted, 4 with trials in ERROR. The report's path is the last line."""
+    counts = ", ".join(f"{count} {state}" for state, count in outcome.counts.items() if count)
+    if not outcome.enqueued and not outcome.interrupted:
+        _say(
+            f"nothing to add: `{name}` has its {sum(outcome.counts.values())} trials; raise --set search.max_trials=N to continue"
+        )
+    _say(f"`{name}`: {counts or 'no trials'}")
+    if outcome.interrupted:
+        _say(f"interrupted; continue with: hms run {config} --name {name}")
+    if outcome.failed:
+        _say(
+            f"{outcome.failed} trials are in ERROR: see `hms status {name}`; repeat them with `hms retry {name} --state failed`"
+        )
+    if report is not None:
+        _say(str(report))
+    if outcome.interrupted:
+        raise typer.Exit(EXIT_INTERRUPTED)
+    if outcome.failed:
+        raise typer.Exit(EXIT_TRIALS_FAILED)
+
+
+def main() -> None:
+    """Entry point: run the command; our exceptions become one message and an exit code."""
+    try:
+        app()
+    except HmsError as error:
+        _fail(error, error.exit_code)
+    except (PredNetError, MetricError) as error:
+        _fail(error, UsageError.exit_code)
+    except KeyboardInterrupt:
+        _fail("interrupted", EXIT_INTERRUPTED)
+
+
+def _fail(error: object, code: int) -> None:
+    print(f"hms: {error}", file=sys.stderr, flush=True)
+    raise SystemExit(code)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,222 @@
+"""The store and the trials' artifacts -> a folder of tidy tables that needs no database: what reports read.
+
+`search.json` (the search), `trials` and `epochs` (CSV and Parquet), `brain.npz` (human RDM), `trials/NNNNNN/*.npz`.
+"""
+
+import json
+import shutil
+from collections.abc import Iterable
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from metrics.baselines import baselines
+from metrics.errors import StimuliError
+from metrics.noise_ceiling import noise_ceiling, self_similarity
+from metrics.stimuli92 import load_stimuli92
+from search.paths import RunFolder, stimuli_path
+from search.store import Store
+
+RESULT_COLUMNS = (
+    "status",
+    "finish",
+    "reason",
+    "unmoved",
+    "loss",
+    "epochs_planned",
+    "epochs_trained",
+    "stable_epoch",
+    "hms",
+    "hms_status",
+    "rho_a",
+    "mse",
+    "mse_status",
+    "mse_previous_frame",
+    "mse_test",
+    "accuracy",
+    "accuracy_status",
+    "best_epoch",
+    "hms_best",
+    "mse_best",
+    "accuracy_best",
+    "n_parameters",
+    "device",
+    "precision",
+    "threads",
+)
+ARTIFACTS = ("rdm.npz", "predictions.npz")
+
+
+def export_tables(store: Store, name: str, folder: RunFolder, data_root: Path, out: Path | None = None) -> Path:
+    """Write all tables of the search `name` to `out` (default: `tables` in its run folder); the folder's path."""
+    out = out or folder.tables
+    out.mkdir(parents=True, exist_ok=True)
+    search = store.search(name)
+    trials, epochs = trials_table(store, name), epochs_table(store, name)
+    for table, stem in ((trials, "trials"), (epochs, "epochs")):
+        _replace(out / f"{stem}.csv", lambda path, table=table: table.to_csv(path, index=False))
+        _replace(out / f"{stem}.parquet", lambda path, table=table: table.to_parquet(path, index=False))
+    document = search_document(search, trials, epochs)
+    document |= _brain(out, data_root, search["config"])
+    text = json.dumps(document, indent=1, default=str, allow_nan=False)
+    _replace(out / "search.json", lambda path: path.write_text(text, encoding="utf-8"))
+    for tid in trials["tid"]:
+        _copy_artifacts(folder.trial(int(tid)), out / "trials" / f"{int(tid):06d}")
+    return out
+
+
+def trials_table(store: Store, name: str) -> pd.DataFrame:
+    """One row a trial, by tid; undefined metrics are empty, with the status that says why."""
+    rows = []
+    for job in store.jobs(name):
+        result = job.get("result") or {}
+        row: dict[str, Any] = {"tid": job["tid"], "point": job["point"], "replicate": job["replicate"]}
+        row |= {"state": job["state_name"]}
+        row |= {column: result.get(column) for column in RESULT_COLUMNS}
+        row |= {key: value for key, value in result.items() if key.startswith("accuracy_") and key not in row}
+        row |= {
+            "owner": _owner(job),
+            "attempts": job.get("attempt", 0),
+            "preemptions": job.get("preemptions", 0),
+            "book_time": _first_start(job),
+            "end_time": job.get("refresh_time") if job["state_name"] in ("DONE", "ERROR") else None,
+            "seconds": sum((result.get("seconds") or {}).values()) or None,
+            "error": (job.get("error") or {}).get("message"),
+        }
+        row |= {f"param.{key}": value for key, value in job["params"].items()}
+        rows.append(row)
+    columns = ["tid", "point", "replicate", "state", *RESULT_COLUMNS, "owner", "attempts", "preemptions"]
+    columns += ["book_time", "end_time", "seconds", "error"]
+    table = pd.DataFrame(rows)
+    return table.reindex(columns=[*columns, *(c for c in table.columns if c not in columns)])
+
+
+def epochs_table(store: Store, name: str) -> pd.DataFrame:
+    """One row an evaluated epoch of a trial, by (tid, epoch)."""
+    table = pd.DataFrame(store.epochs(name))
+    first = ["tid", "epoch", "attempt", "hms", "hms_status", "mse", "mse_status", "mse_previous_frame"]
+    first += ["accuracy", "accuracy_status", "train_loss", "val_loss", "learning_rate", "window_sd", "stable"]
+    rest = [column for column in table.columns if column not in first and column not in ("_id", "exp_key")]
+    return table.reindex(columns=[*first, *rest])
+
+
+def search_document(search: dict[str, Any], trials: pd.DataFrame, epochs: pd.DataFrame) -> dict[str, Any]:
+    """`search.json`: what ran, on what, when, and where the time went (seconds, summed over trials)."""
+    config = search["config"]
+    done = trials["state"] == "DONE"
+    results = {key: float(epochs[f"seconds_{key}"].sum()) for key in _seconds_in(epochs)}
+    seconds = {"preparation": float(search.get("preparation_seconds") or 0.0), **results}
+    seconds |= search.get("seconds", {})
+    devices = sorted({str(d).partition(":")[0] for d in trials.loc[done, "device"].dropna()})
+    mixed = len(devices) > 1 or any(device != config["training"]["device"] for device in devices)
+    materials = search.get("materials") or {}
+    return {
+        "name": search["exp_key"],
+        "config": config,
+        "hashes": search["hashes"],
+        "provenance": search["provenance"],
+        "created": search.get("created"),
+        "exported": datetime.now().astimezone().isoformat(timespec="seconds"),
+        "finished": bool(search.get("finished")),
+        "planned_trials": search.get("max_trials", config["search"]["max_trials"]),
+        "algorithm": config["search"]["algorithm"],
+        "replicates": config["search"]["replicates"],
+        "stopping": config["stopping"],
+        "data": materials.get("video", {}),
+        "materials": materials,
+        "mse_windows_digest": (materials.get("mse_windows") or {}).get("digest"),
+        "reduced_sizes": reduced_sizes(config),
+        "mixed_precision": mixed,
+        "wall_seconds": search.get("wall_seconds"),
+        "seconds": seconds,
+        "warnings": _warnings(trials, mixed),
+        "rerun_command": f"hms run CONFIG --name {search['exp_key']}",
+    }
+
+
+def reduced_sizes(config: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """Where a search is smaller than the paper's: quantity -> {ours, paper}."""
+    matching, network = config["metrics"]["matching"], config["network"]
+    pairs = {
+        "frame size (height x width, pixels)": (f"{config['data']['height']}x{config['data']['width']}", "128x160"),
+        "channels": ("/".join(map(str, network["channels"])), "3/48/96/192"),
+        "Gazoobian objects": (matching["objects"], 100),
+        "matching trials": (matching["trials"], 500),
+        "gallery images": (matching["gallery"], 50),
+        "networks": (config["search"]["max_trials"], 95),
+        "video": (config["data"]["dataset"], "kitti"),
+    }
+    return {key: {"ours": ours, "paper": paper} for key, (ours, paper) in pairs.items() if ours != paper}
+
+
+def _seconds_in(epochs: pd.DataFrame) -> list[str]:
+    return [str(column).removeprefix("seconds_") for column in epochs.columns if str(column).startswith("seconds_")]
+
+
+def _warnings(trials: pd.DataFrame, mixed: bool) -> list[str]:
+    warnings = []
+    if mixed:
+        warnings.append("Trials ran on another device class than the configuration's (--allow-mixed).")
+    for finish, meaning in (("diverged", "diverged"), ("collapsed", "collapsed (HMS undefined)")):
+        tids = trials.loc[trials["finish"] == finish, "tid"].tolist()
+        if tids:
+            warnings.append(f"{len(tids)} of {len(trials)} networks {meaning}: trials {', '.join(map(str, tids))}.")
+    unmoved = trials.loc[trials["unmoved"].fillna(False).astype(bool), "tid"].tolist()
+    if unmoved:
+        warnings.append(f"HMS never left its untrained value in trials {', '.join(map(str, unmoved))} (`unmoved`).")
+    failed = trials.loc[trials["state"] == "ERROR", "tid"].tolist()
+    if failed:
+        warnings.append(f"Trials in ERROR: {', '.join(map(str, failed))}.")
+    return warnings
+
+
+def _brain(out: Path, data_root: Path, config: dict[str, Any]) -> dict[str, Any]:
+    """Human RDM, baselines and noise ceiling, where the 92 stimuli are on this machine."""
+    try:
+        stimuli = load_stimuli92(stimuli_path(data_root))
+    except StimuliError:
+        return {}
+    ceiling = noise_ceiling(stimuli.human_rdms)
+    arrays = {
+        "human_rdm": stimuli.human_rdm.astype(np.float32),
+        "categories": np.array(stimuli.categories),
+        "labels": np.array(stimuli.labels),
+    }
+    temporary = out / "brain.part.npz"
+    np.savez_compressed(temporary, **arrays)  # type: ignore[arg-type]
+    temporary.replace(out / "brain.npz")
+    return {
+        "hms_baselines": baselines(stimuli),
+        "noise_ceiling": {"lower": ceiling.lower, "upper": ceiling.upper},
+        "human_self_similarity": self_similarity(stimuli.human_rdms),
+    }
+
+
+def _copy_artifacts(source: Path, target: Path) -> None:
+    for name in ARTIFACTS:
+        if (source / name).exists():
+            target.mkdir(parents=True, exist_ok=True)
+            _replace(target / name, lambda path, name=name: shutil.copyfile(source / name, path))
+
+
+def _owner(job: dict[str, Any]) -> str | None:
+    attempts: Iterable[dict[str, Any]] = job.get("history") or []
+    owners = [job.get("owner"), *[attempt.get("owner") for attempt in reversed(list(attempts))]]
+    owner = next((o for o in owners if o), None)
+    if isinstance(owner, dict):
+        return f"{owner.get('host')}:{owner.get('pid')}:{owner.get('device')}"
+    return owner
+
+
+def _first_start(job: dict[str, Any]) -> Any:
+    starts = [attempt.get("started") for attempt in job.get("history") or [] if attempt.get("started")]
+    return starts[0] if starts else job.get("book_time")
+
+
+def _replace(path: Path, write: Any) -> None:
+    temporary = path.with_name(f"{path.stem}.part{path.suffix}")
+    write(temporary)
+    temporary.replace(path)

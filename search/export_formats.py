@@ -1,0 +1,35 @@
+"""`hms export`: the tidy tables of a search as CSV, Parquet, JSON or LaTeX."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pandas as pd
+
+from search.errors import UsageError
+from search.export import epochs_table, export_tables, trials_table
+from search.paths import RunFolder
+from search.store import Store
+
+WRITERS: dict[str, tuple[str, Callable[[pd.DataFrame, Path], object]]] = {
+    "json": (".json", lambda table, path: table.to_json(path, orient="records", indent=1)),
+    "latex": (".tex", lambda table, path: table.to_latex(path, index=False, escape=True, float_format="%.4g")),
+}
+
+
+def export_as(store: Store, name: str, folder: RunFolder, data_root: Path, format: str, out: Path) -> list[Path]:
+    """Write the tables of `name` to `out`; the paths. CSV and Parquet come with `search.json`, as reports need them."""
+    if format in ("csv", "parquet"):
+        export_tables(store, name, folder, data_root, out)
+        return [out / f"trials.{format}", out / f"epochs.{format}", out / "search.json"]
+    if format not in WRITERS:
+        raise UsageError(f"--format is {format!r}: expected csv, parquet, json or latex")
+    suffix, write = WRITERS[format]
+    out.mkdir(parents=True, exist_ok=True)
+    paths = []
+    for stem, table in (("trials", trials_table(store, name)), ("epochs", epochs_table(store, name))):
+        path = out / f"{stem}{suffix}"
+        temporary = path.with_name(f"{stem}.part{suffix}")
+        write(table, temporary)
+        temporary.replace(path)
+        paths.append(path)
+    return paths

@@ -1,0 +1,153 @@
+"""Starts workers and keeps them alive. One interface: `start`, `check`, `stop`; here as processes of this machine."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+import psutil
+
+from search.errors import HmsError, UsageError
+
+QUICK_DEATHS = 3
+QUICK_SECONDS = 10.0
+
+
+class Launcher(Protocol):
+    """What a launcher does, whatever it launches on."""
+
+    def start(self) -> None:
+        """Start all workers."""
+
+    def check(self) -> None:
+        """Release the trials of workers that died and start others in their place."""
+
+    def stop(self, grace_seconds: float) -> None:
+        """Ask the workers to give their trials back, wait, end those that do not."""
+
+
+@dataclass
+class _Running:
+    process: subprocess.Popen[bytes]
+    started: float
+    identity: float
+    quick_deaths: int = 0
+
+
+class LocalProcesses:
+    """Workers as processes of this machine, one a device slot, each in its own session so that Ctrl-C passes them by.
+
+    The store's URI reaches them through the environment, never through their command line.
+    """
+
+    def __init__(
+        self,
+        slots: list[str],
+        *,
+        name: str,
+        uri: str,
+        logs: Path,
+        results: Path,
+        threads: int,
+        released: Callable[[int, float], None],
+        allow_mixed: bool = False,
+    ) -> None:
+        self.slots, self.name, self.logs, self.released = slots, name, logs, released
+        self.environment = {**os.environ, "HMS_MONGO": uri, "HMS_RESULTS": str(results)}
+        self.options = ["--threads", str(threads)] + (["--allow-mixed"] if allow_mixed else [])
+        self.running: dict[int, _Running] = {}
+
+    def start(self) -> None:
+        """Start all workers."""
+        self.logs.mkdir(parents=True, exist_ok=True)
+        for number in range(len(self.slots)):
+            self.running[number] = self._spawn(number)
+
+    def check(self) -> None:
+        """Release and replace workers that died.
+
+        Raises:
+            HmsError: a worker keeps dying at once; the message quotes the end of its log.
+        """
+        for number, worker in list(self.running.items()):
+            code = worker.process.poll()
+            if code is None:
+                continue
+            if code == 0:
+                del self.running[number]
+                continue
+            self.released(worker.process.pid, worker.identity)
+            quick = time.monotonic() - worker.started < QUICK_SECONDS
+            deaths = worker.quick_deaths + 1 if quick else 0
+            if code == UsageError.exit_code or deaths >= QUICK_DEATHS:
+                raise self._failed(number, code)
+            self.running[number] = self._spawn(number)
+            self.running[number].quick_deaths = deaths
+
+    def stop(self, grace_seconds: float) -> None:
+        """SIGTERM, then SIGKILL to those that outlive the grace time."""
+        for worker in self.running.values():
+            if worker.process.poll() is None:
+                worker.process.send_signal(signal.SIGTERM)
+        deadline = time.monotonic() + grace_seconds
+        for worker in self.running.values():
+            try:
+                worker.process.wait(max(0.1, deadline - time.monotonic()))
+            except subprocess.TimeoutExpired:
+                worker.process.kill()
+                worker.process.wait()
+                self.released(worker.process.pid, worker.identity)
+        self.running.clear()
+
+    def wait(self) -> None:
+        """Until every worker has left by itself."""
+        while self.running:
+            self.check()
+            time.sleep(0.1)
+
+    def _log(self, number: int) -> Path:
+        return self.logs / f"worker-{number}.log"
+
+    def _spawn(self, number: int) -> _Running:
+        command = [sys.executable, "-m", "search.cli", "worker", "--name", self.name, "--devices", self.slots[number]]
+        command += ["--slot", str(number), *self.options]
+        with self._log(number).open("ab") as log:
+            process = subprocess.Popen(
+                command, stdout=log, stderr=log, stdin=subprocess.DEVNULL, env=self.environment, start_new_session=True
+            )
+        try:
+            identity = psutil.Process(process.pid).create_time()
+        except psutil.NoSuchProcess:
+            identity = 0.0
+        return _Running(process, time.monotonic(), identity)
+
+    def _failed(self, number: int, code: int) -> HmsError:
+        log = self._log(number)
+        tail = "\n".join(log.read_text(errors="replace").splitlines()[-8:])
+        error = HmsError(f"worker {number} cannot run (exit code {code}); the end of {log}:\n{tail}")
+        error.exit_code = code if code in (2, 3) else 1
+        return error
+
+
+def device_slots(devices: list[str], per_device: int) -> list[str]:
+    """`["cuda:0", "cuda:1"]`, 2 a device -> four slots, neighbours on different devices."""
+    return [device for _ in range(per_device) for device in devices]
+
+
+def default_devices(kind: str) -> list[str]:
+    """All GPUs for `cuda`, the CPU for `cpu`."""
+    if kind != "cuda":
+        return ["cpu"]
+    import torch
+
+    count = torch.cuda.device_count()
+    if count == 0:
+        raise UsageError(
+            "the search asks for cuda but no GPU is visible: see `hms doctor`, or --set training.device=cpu"
+        )
+    return [f"cuda:{index}" for index in range(count)]

@@ -1,0 +1,44 @@
+"""Progress of preparing data: a rich bar on a terminal, a plain line every few seconds elsewhere."""
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
+
+PLAIN_SECONDS = 5.0
+
+
+@contextmanager
+def shown_progress(console: Console) -> Iterator[Callable[[str, int, int], None]]:
+    """A callback `(what, done, total)` whose calls are shown on `console` for as long as the block."""
+    if not console.is_terminal:
+        yield _PlainLines(console)
+        return
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=console, transient=True) as bars:
+        tasks: dict[str, TaskID] = {}
+
+        def update(what: str, done: int, total: int) -> None:
+            if what not in tasks:
+                tasks[what] = bars.add_task(what, total=total)
+            bars.update(tasks[what], completed=done, total=total)
+            if all(task.finished for task in bars.tasks):
+                bars.stop()
+            else:
+                bars.start()
+
+        yield update
+
+
+class _PlainLines:
+    def __init__(self, console: Console) -> None:
+        self.console, self.said = console, dict[str, float]()
+
+    def __call__(self, what: str, done: int, total: int) -> None:
+        now = time.monotonic()
+        if done < total and now - self.said.get(what, 0.0) < PLAIN_SECONDS:
+            return
+        self.said[what] = now
+        self.console.print(f"{what}: {done} of {total}", highlight=False)

@@ -1,0 +1,66 @@
+"""`hms score WEIGHTS`: the three metrics of one network, ours or original Keras weights."""
+
+import json
+from pathlib import Path
+
+from prednet.checkpoint import load_network
+from prednet.keras_weights import load_keras
+from prednet.model import PredNet
+from search.config import SearchConfig
+from search.config_reader import load_config, parse_config
+from search.errors import UsageError
+from search.evaluate import evaluate
+from search.materials import Progress, prepare
+from search.paths import data_root
+
+KERAS_SUFFIXES = (".hdf5", ".h5")
+
+
+def score_weights(
+    weights: Path,
+    config: Path | None,
+    overrides: list[str] | None,
+    convention: str,
+    *,
+    as_json: bool,
+    progress: Progress,
+) -> str:
+    """Load `weights`, evaluate on the data of `config` (default: the demo at 128x160), give text or JSON."""
+    if not weights.is_file():
+        raise UsageError(
+            f"{weights} does not exist: give the network.pt of a trial (results/NAME/trials/NNNNNN/) or .hdf5"
+        )
+    model = read_network(weights, convention)
+    settings = load_config(config, overrides) if config else _default_config(overrides)
+    model.config.check_frames(settings.data.height, settings.data.width)
+    row, _ = evaluate(model, prepare(settings, data_root(), progress))
+    row["weights"], row["n_parameters"] = str(weights), model.n_parameters
+    if as_json:
+        return json.dumps(row, indent=1)
+    video = f"{settings.data.dataset} at {settings.data.height}x{settings.data.width}"
+    return "\n".join(
+        [
+            f"{weights}: {model.n_parameters} parameters, evaluated on {video}",
+            f"HMS       {_shown(row['hms'], row['hms_status'])} (higher is more human-like; -1..1)",
+            f"MSE       {_shown(row['mse'], row['mse_status'])} (repeating the previous frame: {row['mse_previous_frame']:.5f})",
+            f"accuracy  {_shown(row['accuracy'], row['accuracy_status'])} (chance: {1 / settings.metrics.matching.gallery:.3f})",
+        ]
+    )
+
+
+def read_network(weights: Path, convention: str) -> PredNet:
+    """Our checkpoint, or Keras weights with the `.json` of the same name beside them."""
+    if weights.suffix in KERAS_SUFFIXES:
+        return load_keras(weights, convention=convention)
+    return load_network(weights)
+
+
+def _default_config(overrides: list[str] | None) -> SearchConfig:
+    if overrides:
+        raise UsageError("--set changes a configuration: name it with --config")
+    document = {"search": {"name": "score"}, "space": {"learning_rate": {"choice": [1e-3]}}}
+    return parse_config(document, source="the default configuration of `hms score`")
+
+
+def _shown(value: float | None, status: str) -> str:
+    return f"{value:.5f}" if value is not None else f"undefined ({status})"

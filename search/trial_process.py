@@ -1,0 +1,84 @@
+"""The child process in which a trial runs: isolated from crashes and leaks, gone when its worker is gone.
+
+The worker starts it from a fork server that has imported torch but touched no device. It talks to the worker by one
+pipe: (kind, payload) tuples, the kinds of `search.trial` plus `done`, `preempted` and `error`.
+"""
+
+import faulthandler
+import multiprocessing
+import multiprocessing.connection
+import os
+import signal
+import sys
+import threading
+import traceback
+from typing import Any
+
+from metrics.errors import MetricError
+from prednet.errors import PredNetError
+from search.errors import HmsError
+from search.materials import prepare
+from search.trial import Preempted, Trial, TrialOrder
+
+TRACEBACK_LIMIT = 16_000
+
+
+def child_main(order: TrialOrder, pipe: "multiprocessing.connection.Connection[Any, Any]") -> None:
+    """Run `order`; every outcome is one last message on `pipe`."""
+    stop = threading.Event()
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    for number in (signal.SIGTERM, signal.SIGUSR1):
+        signal.signal(number, lambda *_: stop.set())
+    _leave_with_parent()
+    _log_to(order)
+    os.environ.setdefault("KMP_BLOCKTIME", "0")
+
+    import torch  # already imported by the fork server
+
+    torch.set_num_threads(order.threads)
+
+    def report(kind: str, payload: dict[str, Any]) -> None:
+        if kind != "progress":
+            print(f"{kind}: {payload}", flush=True)
+        pipe.send((kind, payload))
+
+    try:
+        materials = prepare(order.config, order.data_root)
+        result = Trial(order, materials, report, stop.is_set).run()
+        report("done", {"result": result})
+    except Preempted:
+        report("preempted", {})
+    except (HmsError, PredNetError, MetricError) as error:
+        report("error", {"message": str(error), "traceback": traceback.format_exc()[-TRACEBACK_LIMIT:]})
+    except torch.OutOfMemoryError as error:
+        message = (
+            f"out of memory on {order.device} with batch size {order.params.get('batch_size', 'default')}: {error}"
+        )
+        report("error", {"message": message, "traceback": traceback.format_exc()[-TRACEBACK_LIMIT:]})
+    except Exception as error:
+        message = f"{type(error).__name__}: {error}"
+        report("error", {"message": message, "traceback": traceback.format_exc()[-TRACEBACK_LIMIT:]})
+    finally:
+        pipe.close()
+
+
+def _leave_with_parent() -> None:
+    """Exit at once when the worker dies: an orphan would train on and hold the device."""
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+
+    def watch() -> None:
+        multiprocessing.connection.wait([parent.sentinel])
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True, name="parent-watch").start()
+
+
+def _log_to(order: TrialOrder) -> None:
+    """Send stdout and stderr of this process to the trial's log."""
+    order.folder.mkdir(parents=True, exist_ok=True)
+    log = (order.folder / "log.txt").open("a", encoding="utf-8", buffering=1)
+    os.dup2(log.fileno(), 1)
+    os.dup2(log.fileno(), 2)
+    sys.stdout = sys.stderr = log
+    faulthandler.enable(log)

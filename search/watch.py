@@ -1,0 +1,106 @@
+"""Live progress of all workers: a rich table on a terminal, plain lines elsewhere."""
+
+import time
+from typing import Any
+
+from rich.console import Console
+from rich.live import Live
+from rich.table import Table
+
+from search.store import Store
+
+REFRESH_SECONDS = 1.0
+
+
+class Watcher:
+    """Shows a running search; `update` is called each driver cycle and draws at most once a second."""
+
+    def __init__(self, console: Console, max_trials: int) -> None:
+        self.console, self.max_trials = console, max_trials
+        self.live = Live(console=console, refresh_per_second=2, transient=False) if console.is_terminal else None
+        self.drawn = 0.0
+        self.started = time.monotonic()
+        self.announced: dict[int, tuple[str, Any]] = {}
+
+    def __enter__(self) -> "Watcher":
+        if self.live is not None:
+            self.live.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self.live is not None:
+            self.live.stop()
+
+    def update(self, documents: dict[int, dict[str, Any]], store: Store) -> None:
+        """Draw the trials, by tid."""
+        if time.monotonic() - self.drawn < REFRESH_SECONDS:
+            return
+        self.drawn = time.monotonic()
+        if self.live is not None:
+            self.live.update(search_table(documents, self.max_trials, time.monotonic() - self.started))
+        else:
+            self._plain(documents)
+
+    def _plain(self, documents: dict[int, dict[str, Any]]) -> None:
+        """One line whenever a trial starts, is evaluated again, or ends."""
+        for tid, document in sorted(documents.items()):
+            state = document["state_name"]
+            evaluated = (document.get("progress") or {}).get("evaluated")
+            if state == "NEW" or self.announced.get(tid) == (state, evaluated):
+                continue
+            self.announced[tid] = (state, evaluated)
+            self.console.print(f"trial {tid}: {describe_trial(document)}", highlight=False, soft_wrap=True)
+
+
+def describe_trial(document: dict[str, Any]) -> str:
+    """One line: where a trial is, or how it ended, with its newest metrics."""
+    state = document["state_name"]
+    result, progress = document.get("result") or {}, document.get("progress") or {}
+    if state == "ERROR":
+        return f"ERROR {(document.get('error') or {}).get('message', '')}"
+    if state == "DONE":
+        trained, planned = result.get("epochs_trained"), result.get("epochs_planned")
+        return f"{result.get('finish')} at epoch {trained} of {planned}, {metrics_text(result)}"
+    if state == "RUNNING" and "evaluated" in progress:
+        return f"epoch {progress['evaluated']} of {progress.get('epochs', '?')}, {metrics_text(progress)}"
+    return state.lower()
+
+
+def metrics_text(row: dict[str, Any]) -> str:
+    """`HMS 0.112, MSE 0.0042, accuracy 0.31`; `undefined` where there is no number."""
+    parts = []
+    for key, label, digits in (("hms", "HMS", 3), ("mse", "MSE", 4), ("accuracy", "accuracy", 2)):
+        value = row.get(key)
+        parts.append(f"{label} {value:.{digits}f}" if isinstance(value, float) else f"{label} undefined")
+    return ", ".join(parts)
+
+
+def search_table(documents: dict[int, dict[str, Any]], max_trials: int, seconds: float) -> Table:
+    """Running trials with their progress, the newest ended ones, and the counts."""
+    states = [document["state_name"] for document in documents.values()]
+    ended = sum(state in ("DONE", "ERROR", "CANCEL") for state in states)
+    title = f"{ended} of {max_trials} trials ended, {states.count('RUNNING')} running, {seconds:.0f} s"
+    table = Table(title=title, title_justify="left", expand=False)
+    for column in ("trial", "worker", "epoch", "HMS", "MSE", "accuracy", "state"):
+        table.add_column(column, justify="right" if column not in ("worker", "state") else "left")
+    shown = [d for d in documents.values() if d["state_name"] != "NEW"]
+    shown.sort(key=lambda d: (d["state_name"] == "RUNNING", d["tid"]))
+    for document in shown[-20:]:
+        progress = document.get("progress") or {}
+        row = (document.get("result") or {}) if document["state_name"] == "DONE" else progress
+        epoch = row.get("epochs_trained", row.get("epoch", 0))
+        planned = row.get("epochs_planned", row.get("epochs", document["params"].get("epochs", "?")))
+        owner = document.get("owner") or {}
+        worker = (
+            f"{owner.get('host')}/{owner.get('slot')} {owner.get('device')}"
+            if isinstance(owner, dict) and owner
+            else ""
+        )
+        cells = [_number(row.get(key), digits) for key, digits in (("hms", 3), ("mse", 4), ("accuracy", 2))]
+        state = row.get("finish") or document["state_name"].lower()
+        table.add_row(str(document["tid"]), worker, f"{epoch}/{planned}", *cells, str(state))
+    return table
+
+
+def _number(value: Any, digits: int) -> str:
+    return f"{value:.{digits}f}" if isinstance(value, float) else "-"
