@@ -23,8 +23,15 @@ def write_predictions(folder: Path, model: PredNet, windows: Windows) -> None:
     indices = np.linspace(0, len(windows) - 1, count).round().astype(np.int64)
     true = windows.take(indices)
     predicted = np.clip(predict(model, true) * 255.0, 0.0, 255.0).round().astype(np.uint8)
-    clips = np.array([windows.recording(int(index)).name for index in indices])
+    clips = np.array([recording_of(windows, int(index)) for index in indices])
     _write(folder / "predictions.npz", true=true, predicted=predicted, clip=clips)
+
+
+def recording_of(windows: Windows, index: int) -> str:
+    """The name of the recording from which a window was cut."""
+    start = windows.starts[index]
+    recordings = windows.split.recordings
+    return next(r.name for r in recordings if r.offset <= start < r.offset + r.length)
 
 
 def _write(path: Path, **arrays: NDArray[np.generic]) -> None:

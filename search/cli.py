@@ -1,9 +1,9 @@
-"""The `hms` command. Each command is a few lines that call one function; `main` turns our exceptions into exit codes."""
+"""The `hms` command. Each command is a few lines that call one function; `main` turns exceptions into exit codes."""
 
 import os
 import sys
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 from rich.console import Console
@@ -142,15 +142,16 @@ def status(
 @app.command()
 def retry(
     name: Name,
-    state: Annotated[str, typer.Option(help="failed: trials in ERROR; stale: running ones whose lease has expired")],
+    state: Annotated[
+        Literal["failed", "stale"],
+        typer.Option(help="failed: trials in ERROR; stale: running ones whose lease has expired"),
+    ],
     mongo: Mongo = None,
 ) -> None:
     """Make trials NEW again, so that the next `hms run` repeats them."""
-    if state not in ("failed", "stale"):
-        raise UsageError(f"--state is {state!r}: expected failed or stale")
     with _place(mongo).store() as store:
-        count = store.retry(name, state)
-    _say(f"{count} trials of `{name}` are NEW again; continue with the `hms run` or `hms driver` that made them")
+        tids = store.retry(name, state)
+    _say(f"{len(tids)} trials of `{name}` are NEW again; continue with the `hms run` or `hms driver` that made them")
 
 
 @app.command()
@@ -161,8 +162,8 @@ def cancel(
 ) -> None:
     """Cancel trials that are waiting or running."""
     with _place(mongo).store() as store:
-        count = store.cancel(name, tid)
-    _say(f"{count} trials of `{name}` cancelled")
+        tids = store.cancel(name, tid)
+    _say(f"{len(tids)} trials of `{name}` cancelled")
 
 
 @app.command()
@@ -204,7 +205,10 @@ def score(
     weights: Annotated[Path, typer.Argument(help="network.pt of a trial, or original Keras weights (.hdf5)")],
     config: Annotated[Path | None, typer.Option(help="configuration whose data and metrics are used")] = None,
     overrides: SetOption = None,
-    convention: Annotated[str, typer.Option(help="of Keras weights: tensorflow or theano")] = "tensorflow",
+    convention: Annotated[
+        Literal["tensorflow", "theano"] | None,
+        typer.Option(help="of Keras weights: tensorflow or theano; default: as the file says"),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="print JSON")] = False,
 ) -> None:
     """The three metrics of one network."""
@@ -228,15 +232,15 @@ def _finish(outcome: Any, name: str, config: str, report: Path | None) -> None:
     """Say how it ended; exit 130 when interrupted, 4 with trials in ERROR. The report's path is the last line."""
     counts = ", ".join(f"{count} {state}" for state, count in outcome.counts.items() if count)
     if not outcome.enqueued and not outcome.interrupted:
-        _say(
-            f"nothing to add: `{name}` has its {sum(outcome.counts.values())} trials; raise --set search.max_trials=N to continue"
-        )
+        _say(f"nothing to add: `{name}` has its {sum(outcome.counts.values())} trials")
+        _say(f"more: hms run {config} --name {name} --set search.max_trials=N")
     _say(f"`{name}`: {counts or 'no trials'}")
     if outcome.interrupted:
         _say(f"interrupted; continue with: hms run {config} --name {name}")
     if outcome.failed:
         _say(
-            f"{outcome.failed} trials are in ERROR: see `hms status {name}`; repeat them with `hms retry {name} --state failed`"
+            f"{outcome.failed} trials are in ERROR: see `hms status {name}`; "
+            f"repeat them with `hms retry {name} --state failed`"
         )
     if report is not None:
         _say(str(report))

@@ -1,7 +1,7 @@
 """`hms data ...`: prepare video, brain data and objects once, under `HMS_DATA`."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 from rich.console import Console
@@ -43,7 +43,9 @@ def kitti(
     height: Height = 128,
     width: Width = 160,
     camera: Annotated[str, typer.Option(help="00 and 01 are grey, 02 and 03 colour")] = "03",
-    resize: Annotated[str, typer.Option(help="antialias, or legacy (as the released files look)")] = "antialias",
+    resize: Annotated[
+        Literal["antialias", "legacy"], typer.Option(help="antialias, or legacy (as the released files look)")
+    ] = "antialias",
     skip_bad: Annotated[bool, typer.Option("--skip-bad", help="split a recording at a broken image")] = False,
 ) -> None:
     """KITTI raw data: DATE/DATE_drive_NNNN_sync/image_0X/data, or PredNet's CATEGORY/DRIVE layout."""
@@ -104,7 +106,7 @@ def stimuli92(
 
 @app.command()
 def gazoobian(
-    preset: Annotated[str, typer.Option(help="nuisance preset: mix_m or mix_l")] = "mix_l",
+    preset: Annotated[Literal["mix_m", "mix_l"], typer.Option(help="nuisance preset: mix_m or mix_l")] = "mix_l",
     objects: Annotated[int, typer.Option(min=2)] = 100,
     views: Annotated[int, typer.Option(min=2, help="images an object")] = 12,
     height: Height = 128,
@@ -113,10 +115,11 @@ def gazoobian(
     sheet: Annotated[Path | None, typer.Option("--contact-sheet", help="also write a PNG to look at")] = None,
 ) -> None:
     """Render the Gazoobian objects of the object-matching task."""
-    from metrics.gazoobian.dataset import contact_sheet, prepare_gazoobian
+    from metrics.gazoobian.contact_sheet import contact_sheet
+    from metrics.gazoobian.dataset import prepare_gazoobian
     from search.config import MatchingSection
 
-    matching = MatchingSection(preset=preset, objects=objects, views=views, seed=seed, gallery=2)  # type: ignore[arg-type]
+    matching = MatchingSection(preset=preset, objects=objects, views=views, seed=seed, gallery=2)
     root = gazoobian_path(data_root(), matching, height, width)
     with shown_progress(Console()) as progress:
         pool = prepare_gazoobian(

@@ -89,6 +89,8 @@ class TrainingSection(Section):
     grad_clip: float | None = Field(default=None, gt=0)
     precision: Literal["fp32", "bf16"] = "fp32"
     device: Literal["auto", "cpu", "cuda"] = "auto"
+    learner: Literal["prednet", "toy"] = "prednet"
+    toy_seconds: float = Field(default=0.05, ge=0)
 
 
 class HmsSection(Section):
@@ -206,7 +208,7 @@ class SearchConfig(Section):
 
     def requires(self) -> dict[str, str]:
         """What a worker must offer: device class and precision."""
-        return {"device": self.training.device, "precision": self.training.precision}
+        return {"device_class": self.training.device, "precision": self.training.precision}
 
 
 def digest(value: Any) -> str:

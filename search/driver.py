@@ -2,27 +2,26 @@
 
 With `rand` a proposal depends on the study's seed and the trial's number alone, so a restarted driver proposes what an
 uninterrupted one would have. `tpe` and `anneal` also depend on the trials finished at that moment; their numbers are
-stored with each proposal (`misc.seen`), so that it can be recomputed.
+stored with each proposal (`seen`), so that it can be recomputed.
 """
 
-import os
-import socket
 import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 from search.config import SearchConfig
 from search.errors import DriverRunning, StoreUnreachable
+from search.process_identity import ProcessIdentity
 from search.provenance import suggest_seed, trial_seed
 from search.space import concrete, expression
-from search.store import Store, TrialsMirror, new_job_document, suggest
+from search.store import Document, State, Store, new_job_document
+from search.store.hyperopt_adapter import TrialsMirror, suggest
 
 CYCLE_SECONDS = 0.1
 LOCK_SECONDS = 30.0
 REAP_SECONDS = 5.0
-FINAL_STATES = ("DONE", "ERROR", "CANCEL")
+FINAL_STATES = (State.DONE, State.ERROR, State.CANCEL)
 
 
 @dataclass(frozen=True)
@@ -42,25 +41,29 @@ class Outcome:
 class Driver:
     """Drives one search to its budget of trials."""
 
-    def __init__(self, store: Store, config: SearchConfig, *, say: Callable[[str], None] = print) -> None:
-        self.store, self.config, self.say = store, config, say
+    def __init__(
+        self,
+        store: Store,
+        config: SearchConfig,
+        *,
+        say: Callable[[str], None] = print,
+        on_outage: Callable[[], object] = lambda: None,
+    ) -> None:
+        self.store, self.config, self.say, self.on_outage = store, config, say, on_outage
         self.name = config.search.name
         self.expression = expression(config.space)
-        self.mirror = TrialsMirror(self.name)
-        self.seen_change: Any = None
-        self.documents: dict[int, dict[str, Any]] = {}
+        self.mirror = TrialsMirror()
         self.enqueued = 0
 
-    def run(self, stop: threading.Event, each_cycle: Callable[[dict[int, dict[str, Any]]], None]) -> Outcome:
+    def run(self, stop: threading.Event, each_cycle: Callable[[list[Document]], None]) -> Outcome:
         """Until every trial of the budget is final, or `stop` is set.
 
-        `each_cycle` gets the trials by tid; it restarts workers, draws progress, and may raise to end the run.
+        `each_cycle` gets the trials, by tid; it restarts workers, draws progress, and may raise to end the run.
 
         Raises:
             DriverRunning: another driver holds the lock, or took it over.
         """
-        owner = {"host": socket.gethostname(), "pid": os.getpid()}
-        lock = self.store.acquire_driver(self.name, owner, LOCK_SECONDS)
+        lock = self.store.acquire_driver(self.name, ProcessIdentity.current().to_dict(), LOCK_SECONDS)
         renewed = reaped = time.monotonic()
         try:
             self.store.update_search(self.name, finished=False)
@@ -73,14 +76,15 @@ class Driver:
                     if time.monotonic() - reaped > REAP_SECONDS:
                         self.store.reap(self.name)
                         reaped = time.monotonic()
-                    self._sync()
+                    self.mirror.update(self.store.jobs(self.name, newer_than=self.mirror.versions))
                     if self._finished():
-                        self.store.update_search(self.name, finished=True, max_trials=self.config.search.max_trials)
+                        self.store.update_search(self.name, finished=True)
                         break
                     self._enqueue()
-                    each_cycle(self.documents)
+                    each_cycle(self.mirror.docs)
                 except StoreUnreachable as error:
                     self.say(f"waiting for the store: {error}")
+                    self.on_outage()
                     stop.wait(1.0)
                     renewed = time.monotonic() - LOCK_SECONDS
                     continue
@@ -92,48 +96,41 @@ class Driver:
             except StoreUnreachable:
                 self.say("the store is away: the driver's lock will expire by itself")
 
-    def _sync(self) -> None:
-        """Apply the documents that changed since the last cycle."""
-        changed, self.seen_change = self.store.changes(self.name, self.seen_change)
-        for document in changed:
-            self.documents[document["tid"]] = document
-        if changed:
-            self.mirror.apply(changed)
-
     def _finished(self) -> bool:
-        final = sum(document["state_name"] in FINAL_STATES for document in self.documents.values())
-        return len(self.documents) >= self.config.search.max_trials and final == len(self.documents)
+        docs = self.mirror.docs
+        return len(docs) >= self.config.search.max_trials and all(doc["state"] in FINAL_STATES for doc in docs)
 
     def _enqueue(self) -> None:
-        """Keep one more trial waiting than are running, within the budget; fill holes first."""
-        running = sum(d["state_name"] == "RUNNING" for d in self.documents.values())
-        waiting = sum(d["state_name"] == "NEW" for d in self.documents.values())
-        for tid in range(self.config.search.max_trials):
-            if waiting > running:
-                return
-            if tid in self.documents:
-                continue
-            document = self._propose(tid)
-            self.store.insert([document])
-            self.documents[tid] = {**document, "state_name": "NEW"}
-            self.enqueued += 1
-            waiting += 1
+        """Keep one more trial waiting than are running, within the budget; holes are filled first."""
+        docs = self.mirror.docs
+        running = sum(doc["state"] == State.RUNNING for doc in docs)
+        waiting = sum(doc["state"] == State.NEW for doc in docs)
+        wanted = min(running + 1 - waiting, self.config.search.max_trials - len(docs))
+        if wanted <= 0:
+            return
+        known = {doc["tid"]: doc for doc in docs}
+        for tid in self.store.missing_tids(self.name, wanted):
+            document = self._propose(tid, known)
+            self.enqueued += self.store.insert([document])
+            known[tid] = document
+        self.mirror.update(known.values())
 
-    def _propose(self, tid: int) -> dict[str, Any]:
+    def _propose(self, tid: int, known: dict[int, Document]) -> Document:
         """The document of a new trial: the replicates of one point share its values, each has its own seed."""
         search = self.config.search
         point, replicate = divmod(tid, search.replicates)
-        first = self.documents.get(point * search.replicates)
+        first = known.get(point * search.replicates)
         if replicate and first is not None:
-            vals, seen = {k: list(v) for k, v in first["misc"]["vals"].items()}, first["misc"].get("seen", [])
+            misc, seen = first["misc"], first["seen"]
+            misc = {**misc, "tid": tid, "idxs": {key: [tid] if value else [] for key, value in misc["idxs"].items()}}
         else:
-            seed = suggest_seed(search.seed, point)
-            vals, seen = suggest(search.algorithm, self.expression, tid=tid, seed=seed, trials=self.mirror.trials)
+            seed, finished = suggest_seed(search.seed, point), self.mirror.finished
+            misc, seen = suggest(search.algorithm, self.expression, tid=tid, seed=seed, finished_docs=finished)
         return new_job_document(
             self.name,
             tid,
-            vals=vals,
-            params=concrete(self.config.space, vals),
+            misc=misc,
+            params=concrete(self.config.space, misc["vals"]),
             seed=trial_seed(search.seed, tid),
             point=point,
             replicate=replicate,

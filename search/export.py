@@ -6,6 +6,7 @@
 import json
 import shutil
 from collections.abc import Iterable
+from dataclasses import asdict
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,7 @@ from metrics.errors import StimuliError
 from metrics.noise_ceiling import noise_ceiling, self_similarity
 from metrics.stimuli92 import load_stimuli92
 from search.paths import RunFolder, stimuli_path
-from search.store import Store
+from search.store import State, Store
 
 RESULT_COLUMNS = (
     "status",
@@ -74,7 +75,7 @@ def trials_table(store: Store, name: str) -> pd.DataFrame:
     for job in store.jobs(name):
         result = job.get("result") or {}
         row: dict[str, Any] = {"tid": job["tid"], "point": job["point"], "replicate": job["replicate"]}
-        row |= {"state": job["state_name"]}
+        row["state"] = State(job["state"]).name
         row |= {column: result.get(column) for column in RESULT_COLUMNS}
         row |= {key: value for key, value in result.items() if key.startswith("accuracy_") and key not in row}
         row |= {
@@ -82,7 +83,7 @@ def trials_table(store: Store, name: str) -> pd.DataFrame:
             "attempts": job.get("attempt", 0),
             "preemptions": job.get("preemptions", 0),
             "book_time": _first_start(job),
-            "end_time": job.get("refresh_time") if job["state_name"] in ("DONE", "ERROR") else None,
+            "end_time": job.get("refresh_time") if job["state"] in (State.DONE, State.ERROR) else None,
             "seconds": sum((result.get("seconds") or {}).values()) or None,
             "error": (job.get("error") or {}).get("message"),
         }
@@ -190,8 +191,8 @@ def _brain(out: Path, data_root: Path, config: dict[str, Any]) -> dict[str, Any]
     temporary.replace(out / "brain.npz")
     return {
         "hms_baselines": baselines(stimuli),
-        "noise_ceiling": {"lower": ceiling.lower, "upper": ceiling.upper},
-        "human_self_similarity": self_similarity(stimuli.human_rdms),
+        "noise_ceiling": asdict(ceiling),
+        "human_self_similarity": asdict(self_similarity(stimuli.human_rdms)),
     }
 
 
@@ -212,7 +213,7 @@ def _owner(job: dict[str, Any]) -> str | None:
 
 
 def _first_start(job: dict[str, Any]) -> Any:
-    starts = [attempt.get("started") for attempt in job.get("history") or [] if attempt.get("started")]
+    starts = [attempt["began"] for attempt in job["history"] if attempt.get("began")]
     return starts[0] if starts else job.get("book_time")
 
 

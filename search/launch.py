@@ -5,14 +5,13 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-import psutil
-
 from search.errors import HmsError, UsageError
+from search.process_identity import ProcessIdentity
+from search.store import State, Store
 
 QUICK_DEATHS = 3
 QUICK_SECONDS = 10.0
@@ -35,7 +34,7 @@ class Launcher(Protocol):
 class _Running:
     process: subprocess.Popen[bytes]
     started: float
-    identity: float
+    identity: ProcessIdentity | None
     quick_deaths: int = 0
 
 
@@ -54,16 +53,17 @@ class LocalProcesses:
         logs: Path,
         results: Path,
         threads: int,
-        released: Callable[[int, float], None],
+        store: Store,
         allow_mixed: bool = False,
     ) -> None:
-        self.slots, self.name, self.logs, self.released = slots, name, logs, released
+        self.slots, self.name, self.logs, self.store = slots, name, logs, store
         self.environment = {**os.environ, "HMS_MONGO": uri, "HMS_RESULTS": str(results)}
         self.options = ["--threads", str(threads)] + (["--allow-mixed"] if allow_mixed else [])
         self.running: dict[int, _Running] = {}
 
     def start(self) -> None:
-        """Start all workers."""
+        """Start all workers, after giving back what dead workers of this machine still hold."""
+        release_dead(self.store, self.name)
         self.logs.mkdir(parents=True, exist_ok=True)
         for number in range(len(self.slots)):
             self.running[number] = self._spawn(number)
@@ -81,7 +81,7 @@ class LocalProcesses:
             if code == 0:
                 del self.running[number]
                 continue
-            self.released(worker.process.pid, worker.identity)
+            self._release(worker)
             quick = time.monotonic() - worker.started < QUICK_SECONDS
             deaths = worker.quick_deaths + 1 if quick else 0
             if code == UsageError.exit_code or deaths >= QUICK_DEATHS:
@@ -101,7 +101,7 @@ class LocalProcesses:
             except subprocess.TimeoutExpired:
                 worker.process.kill()
                 worker.process.wait()
-                self.released(worker.process.pid, worker.identity)
+                self._release(worker)
         self.running.clear()
 
     def wait(self) -> None:
@@ -120,11 +120,11 @@ class LocalProcesses:
             process = subprocess.Popen(
                 command, stdout=log, stderr=log, stdin=subprocess.DEVNULL, env=self.environment, start_new_session=True
             )
-        try:
-            identity = psutil.Process(process.pid).create_time()
-        except psutil.NoSuchProcess:
-            identity = 0.0
-        return _Running(process, time.monotonic(), identity)
+        return _Running(process, time.monotonic(), ProcessIdentity.of(process.pid))
+
+    def _release(self, worker: _Running) -> None:
+        if worker.identity is not None:
+            self.store.release(self.name, worker.identity.to_dict())
 
     def _failed(self, number: int, code: int) -> HmsError:
         log = self._log(number)
@@ -132,6 +132,14 @@ class LocalProcesses:
         error = HmsError(f"worker {number} cannot run (exit code {code}); the end of {log}:\n{tail}")
         error.exit_code = code if code in (2, 3) else 1
         return error
+
+
+def release_dead(store: Store, name: str) -> None:
+    """Give back at once the trials of workers of this machine that are certainly dead: no restart waits for a lease."""
+    for document in store.jobs(name):
+        identity = ProcessIdentity.from_dict(document["owner"])
+        if document["state"] == State.RUNNING and identity is not None and identity.known_dead():
+            store.release(name, document["owner"])
 
 
 def device_slots(devices: list[str], per_device: int) -> list[str]:

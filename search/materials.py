@@ -17,7 +17,7 @@ from metrics.matching import MatchingTrials, draw_trials
 from metrics.stimuli92 import Stimuli92, prepare_stimuli92, resize_stimuli
 from prednet.data.cache import VideoDataset, describe
 from prednet.data.demo import prepare_demo
-from prednet.data.sequences import Windows, windows_digest
+from prednet.data.sequences import Windows, evaluation_windows, windows_digest
 from prednet.errors import DataError
 from search.config import SearchConfig
 from search.paths import gazoobian_path, stimuli_path, video_path
@@ -44,12 +44,18 @@ class Materials:
     @cached_property
     def mse_windows(self) -> Windows:
         """The fixed windows on which every network's next-frame MSE is measured: disjoint, of the validation split."""
-        return fixed_windows(self.dataset, "val", self.config)
+        return self._fixed("val")
 
     @cached_property
     def test_windows(self) -> Windows | None:
         """The disjoint windows of the test recordings, touched once when a trial ends; None without a test split."""
-        return fixed_windows(self.dataset, "test", self.config) if self.dataset.has_split("test") else None
+        return self._fixed("test") if self.dataset.has_split("test") else None
+
+    def _fixed(self, split: str) -> Windows:
+        """Disjoint windows, at most `metrics.mse.max_windows`, evenly spaced: the same for all networks."""
+        return evaluation_windows(
+            self.dataset.split(split), self.config.training.nt, self.config.metrics.mse.max_windows
+        )
 
     def describe(self) -> dict[str, Any]:
         """Plain facts for provenance and the report: data, sizes, digests."""
@@ -59,15 +65,6 @@ class Materials:
             "stimuli": {"count": len(self.stimulus_images), "mapping": self.config.metrics.hms.mapping},
             "objects": {"images": len(self.objects), "trials": len(self.trials.probe)},
         }
-
-
-def fixed_windows(dataset: VideoDataset, split: str, config: SearchConfig) -> Windows:
-    """Disjoint windows of a split, at most `metrics.mse.max_windows` of them, evenly spaced."""
-    windows = Windows(dataset.split(split), config.training.nt, "unique")
-    limit = config.metrics.mse.max_windows
-    if limit is None or len(windows) <= limit:
-        return windows
-    return windows.subset(np.unique(np.linspace(0, len(windows) - 1, limit).round().astype(np.int64)))
 
 
 def prepare(config: SearchConfig, root: Path, progress: Progress | None = None) -> Materials:

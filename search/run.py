@@ -1,4 +1,4 @@
-"""`hms run`: everything on this machine, from preparing the data to the report; and the parts that other commands share."""
+"""`hms run`: everything on this machine, from preparing data to the report; and the parts that other commands share."""
 
 import os
 import signal
@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from search.config import SearchConfig
 from search.config_reader import parse_config
@@ -17,12 +16,25 @@ from search.errors import UnknownSearch
 from search.export import export_tables
 from search.launch import LocalProcesses, default_devices, device_slots
 from search.materials import Progress, prepare
-from search.mongod import embedded_server
+from search.mongod import EmbeddedServer
 from search.paths import RunFolder, data_root
 from search.provenance import provenance, usable_cores
 from search.report import write_report
-from search.store import Store
+from search.store import Document, Store
 from search.watch import Watcher
+
+
+@dataclass
+class Server:
+    """The store's address; `revive` restarts the embedded server if it died, and does nothing for any other."""
+
+    uri: str
+    embedded: EmbeddedServer | None = None
+
+    def revive(self) -> None:
+        """Restart the embedded server where it is ours and dead."""
+        if self.embedded is not None:
+            self.embedded.ensure_running()
 
 
 @dataclass(frozen=True)
@@ -33,24 +45,24 @@ class Place:
     uri: str | None = None
 
     @contextmanager
-    def server(self) -> Iterator[str]:
-        """The URI of the store; the embedded server runs for as long as the block."""
+    def server(self) -> Iterator[Server]:
+        """The server; the embedded one runs for as long as the block, or longer where others use it."""
         if self.uri is not None:
-            yield self.uri
+            yield Server(self.uri)
             return
         self.results.mkdir(parents=True, exist_ok=True)
-        with embedded_server(self.results) as uri:
-            yield uri
+        embedded = EmbeddedServer(self.results)
+        embedded.join()
+        try:
+            yield Server(embedded.uri, embedded)
+        finally:
+            embedded.leave()
 
     @contextmanager
     def store(self, lease_seconds: float = 180.0) -> Iterator[Store]:
         """A connected store, closed at the end."""
-        with self.server() as uri:
-            store = Store.connect(uri, lease_seconds=lease_seconds)
-            try:
-                yield store
-            finally:
-                store.close()
+        with self.server() as server, Store.connect(server.uri, lease_seconds=lease_seconds) as store:
+            yield store
 
 
 def stored_config(store: Store, name: str) -> SearchConfig:
@@ -92,7 +104,8 @@ def drive(
     config: SearchConfig,
     *,
     say: Callable[[str], None],
-    each_cycle: Callable[[dict[int, dict[str, Any]]], None] = lambda documents: None,
+    each_cycle: Callable[[list[Document]], None] = lambda documents: None,
+    on_outage: Callable[[], object] = lambda: None,
 ) -> Outcome:
     """Run the driver until the budget is spent or SIGINT/SIGTERM; adds the wall seconds to the search."""
     stop = threading.Event()
@@ -100,7 +113,7 @@ def drive(
     started = time.monotonic()
     name = config.search.name
     try:
-        outcome = Driver(store, config, say=say).run(stop, each_cycle)
+        outcome = Driver(store, config, say=say, on_outage=on_outage).run(stop, each_cycle)
         if outcome.enqueued or not store.search(name).get("wall_seconds"):
             earlier = store.search(name).get("wall_seconds") or 0.0
             store.update_search(name, wall_seconds=earlier + time.monotonic() - started)
@@ -124,30 +137,28 @@ def run_search(
 ) -> tuple[Outcome, Path]:
     """Prepare, launch workers, drive, export, report. Returns the outcome and the path of `report.html`."""
     folder = RunFolder.of(place.results, config.search.name)
-    with place.server() as uri:
-        store = Store.connect(uri, lease_seconds=config.search.lease_seconds)
-        try:
-            config = resolve_device(store, config)
-            created = open_search(store, config, force_space=force_space)
-            say(f"{'new search' if created else 'continuing'} `{config.search.name}` in {folder.root}")
-            if not _budget_spent(store, config):
-                note_materials(store, config, progress)
-            launcher = _launcher(store, config, uri, place, folder, workers, devices, allow_mixed)
-            outcome = _drive_with(launcher, store, config, say, watcher)
-            report = make_report(store, config.search.name, folder)
-        finally:
-            store.close()
+    with place.server() as server, Store.connect(server.uri, lease_seconds=config.search.lease_seconds) as store:
+        config = resolve_device(store, config)
+        created = open_search(store, config, force_space=force_space)
+        say(f"{'new search' if created else 'continuing'} `{config.search.name}` in {folder.root}")
+        if not _budget_spent(store, config):
+            note_materials(store, config, progress)
+        launcher = _launcher(store, config, server.uri, place, folder, workers, devices, allow_mixed)
+        outcome = _drive_with(launcher, store, config, say, watcher, server.revive)
+        report = make_report(store, config.search.name, folder)
     return outcome, report
 
 
-def make_report(store: Store, name: str, folder: RunFolder) -> Path:
+def make_report(store: Store, name: str, folder: RunFolder, out: Path | None = None) -> Path:
     """Export the tables and write the report; the path of `report.html`."""
     tables = export_tables(store, name, folder, data_root())
-    return write_report(tables, folder.report)
+    return write_report(tables, out or folder.report)
 
 
 def note_materials(store: Store, config: SearchConfig, progress: Progress) -> None:
-    """Prepare what trials need and store its description and the seconds that it took."""
+    """Prepare what trials need and store its description and the seconds that it took. A toy needs nothing."""
+    if config.training.learner == "toy":
+        return
     started = time.monotonic()
     materials = prepare(config, data_root(), progress)
     seconds = time.monotonic() - started
@@ -157,22 +168,26 @@ def note_materials(store: Store, config: SearchConfig, progress: Progress) -> No
 
 
 def _drive_with(
-    launcher: LocalProcesses, store: Store, config: SearchConfig, say: Callable[[str], None], watcher: Watcher
+    launcher: LocalProcesses,
+    store: Store,
+    config: SearchConfig,
+    say: Callable[[str], None],
+    watcher: Watcher,
+    on_outage: Callable[[], object],
 ) -> Outcome:
     launched = False
 
-    def each_cycle(documents: dict[int, dict[str, Any]]) -> None:
+    def each_cycle(documents: list[Document]) -> None:
         nonlocal launched
         if not launched:
-            store.release_dead(config.search.name)
             launcher.start()
             launched = True
         launcher.check()
-        watcher.update(documents, store)
+        watcher.update(documents)
 
     try:
         with watcher:
-            outcome = drive(store, config, say=say, each_cycle=each_cycle)
+            outcome = drive(store, config, say=say, each_cycle=each_cycle, on_outage=on_outage)
         if outcome.interrupted:
             say("interrupted: the workers write a checkpoint and give their trials back")
     finally:
@@ -202,7 +217,7 @@ def _launcher(
         logs=folder.logs,
         results=place.results,
         threads=max(1, cores // count),
-        released=lambda pid, started: store.release_process(name, pid, started),
+        store=store,
         allow_mixed=allow_mixed,
     )
 

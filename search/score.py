@@ -4,7 +4,9 @@ import json
 from pathlib import Path
 
 from prednet.checkpoint import load_network
-from prednet.keras_weights import load_keras
+from prednet.config import Convention
+from prednet.cost import count_parameters
+from prednet.keras_weights import load_keras_weights
 from prednet.model import PredNet
 from search.config import SearchConfig
 from search.config_reader import load_config, parse_config
@@ -20,7 +22,7 @@ def score_weights(
     weights: Path,
     config: Path | None,
     overrides: list[str] | None,
-    convention: str,
+    convention: Convention | None,
     *,
     as_json: bool,
     progress: Progress,
@@ -34,24 +36,25 @@ def score_weights(
     settings = load_config(config, overrides) if config else _default_config(overrides)
     model.config.check_frames(settings.data.height, settings.data.width)
     row, _ = evaluate(model, prepare(settings, data_root(), progress))
-    row["weights"], row["n_parameters"] = str(weights), model.n_parameters
+    row["weights"], row["n_parameters"] = str(weights), count_parameters(model.config)
     if as_json:
         return json.dumps(row, indent=1)
+    previous, chance = row["mse_previous_frame"], 1 / settings.metrics.matching.gallery
     video = f"{settings.data.dataset} at {settings.data.height}x{settings.data.width}"
     return "\n".join(
         [
-            f"{weights}: {model.n_parameters} parameters, evaluated on {video}",
+            f"{weights}: {row['n_parameters']} parameters, evaluated on {video}",
             f"HMS       {_shown(row['hms'], row['hms_status'])} (higher is more human-like; -1..1)",
-            f"MSE       {_shown(row['mse'], row['mse_status'])} (repeating the previous frame: {row['mse_previous_frame']:.5f})",
-            f"accuracy  {_shown(row['accuracy'], row['accuracy_status'])} (chance: {1 / settings.metrics.matching.gallery:.3f})",
+            f"MSE       {_shown(row['mse'], row['mse_status'])} (repeating the previous frame: {previous:.5f})",
+            f"accuracy  {_shown(row['accuracy'], row['accuracy_status'])} (chance: {chance:.3f})",
         ]
     )
 
 
-def read_network(weights: Path, convention: str) -> PredNet:
+def read_network(weights: Path, convention: Convention | None) -> PredNet:
     """Our checkpoint, or Keras weights with the `.json` of the same name beside them."""
     if weights.suffix in KERAS_SUFFIXES:
-        return load_keras(weights, convention=convention)
+        return load_keras_weights(weights, convention=convention)
     return load_network(weights)
 
 

@@ -4,7 +4,7 @@ import signal
 import threading
 from collections.abc import Callable
 
-from search.launch import LocalProcesses, default_devices, device_slots
+from search.launch import LocalProcesses, default_devices, device_slots, release_dead
 from search.materials import prepare
 from search.paths import RunFolder, data_root
 from search.provenance import usable_cores
@@ -30,32 +30,31 @@ def serve(
         UnknownSearch: the store holds no such search: start `hms run` or `hms driver` first.
     """
     folder = RunFolder.of(place.results, name)
-    with place.server() as uri:
-        store = Store.connect(uri)
-        try:
-            config = stored_config(store, name)
-            store.lease_seconds = config.search.lease_seconds
-            slots = device_slots(devices.split(",") if devices else default_devices(config.training.device), per_device)
-            threads = threads or max(1, usable_cores() // len(slots))
-            if len(slots) == 1:
+    with place.server() as server, Store.connect(server.uri) as store:
+        config = stored_config(store, name)
+        store.lease_seconds = config.search.lease_seconds
+        slots = device_slots(devices.split(",") if devices else default_devices(config.training.device), per_device)
+        threads = threads or max(1, usable_cores() // len(slots))
+        if len(slots) == 1:
+            if config.training.learner != "toy":
                 prepare(config, data_root())
-                store.release_dead(name)
-                worker = Worker(
-                    store,
-                    config,
-                    Slot(slots[0], threads, slot),
-                    folder=folder,
-                    data_root=data_root(),
-                    allow_mixed=allow_mixed,
-                    say=say,
-                )
-                worker.stop_on_signals()
-                ended = worker.run()
-                say(f"worker of `{name}` on {slots[0]}: {ended} trials ended here")
-            else:
-                _serve_many(store, name, uri, place, folder, slots, threads, allow_mixed, config.search.grace_seconds)
-        finally:
-            store.close()
+            release_dead(store, name)
+            worker = Worker(
+                store,
+                config,
+                Slot(slots[0], threads, slot),
+                folder=folder,
+                data_root=data_root(),
+                allow_mixed=allow_mixed,
+                say=say,
+            )
+            worker.stop_on_signals()
+            ended = worker.run()
+            say(f"worker of `{name}` on {slots[0]}: {ended} trials ended here")
+        else:
+            _serve_many(
+                store, name, server.uri, place, folder, slots, threads, allow_mixed, config.search.grace_seconds
+            )
 
 
 def _serve_many(
@@ -79,7 +78,7 @@ def _serve_many(
         logs=folder.logs,
         results=place.results,
         threads=threads,
-        released=lambda pid, started: store.release_process(name, pid, started),
+        store=store,
         allow_mixed=allow_mixed,
     )
     launcher.start()

@@ -1,11 +1,10 @@
 """`hms status`: the trials of a search, or all searches of a store."""
 
 import time
-from typing import Any
 
 from rich.console import Console
 
-from search.store import Store
+from search.store import Document, State, Store
 from search.watch import describe_trial, search_table
 
 REFRESH_SECONDS = 2.0
@@ -21,13 +20,13 @@ def show_status(store: Store, name: str | None, console: Console, *, watch: bool
         return
     while True:
         search = store.search(name)
-        documents = {document["tid"]: document for document in store.jobs(name)}
+        documents = store.jobs(name)
         planned = search["config"]["search"]["max_trials"]
         if console.is_terminal:
             console.print(search_table(documents, planned, float(search.get("wall_seconds") or 0.0)))
         else:
-            for tid, document in sorted(documents.items()):
-                console.print(f"trial {tid}: {describe_trial(document)}", highlight=False, soft_wrap=True)
+            for document in documents:
+                console.print(f"trial {document['tid']}: {describe_trial(document)}", highlight=False, soft_wrap=True)
         finished = "finished" if search.get("finished") else "not finished"
         console.print(f"{name}: {_counts(store, name)}; {finished}", highlight=False)
         for error in _errors(documents):
@@ -42,6 +41,6 @@ def _counts(store: Store, name: str) -> str:
     return ", ".join(f"{count} {state}" for state, count in counts.items() if count) or "no trials"
 
 
-def _errors(documents: dict[int, dict[str, Any]]) -> list[str]:
-    failed = [d for d in documents.values() if d["state_name"] == "ERROR"]
+def _errors(documents: list[Document]) -> list[str]:
+    failed = [document for document in documents if document["state"] == State.ERROR]
     return [f"trial {d['tid']}: {(d.get('error') or {}).get('message', 'no message')}" for d in failed[-5:]]

@@ -5,6 +5,7 @@ pipe: (kind, payload) tuples, the kinds of `search.trial` plus `done`, `preempte
 """
 
 import faulthandler
+import importlib
 import multiprocessing
 import multiprocessing.connection
 import os
@@ -14,13 +15,11 @@ import threading
 import traceback
 from typing import Any
 
-from metrics.errors import MetricError
-from prednet.errors import PredNetError
-from search.errors import HmsError
-from search.materials import prepare
-from search.trial import Preempted, Trial, TrialOrder
+from search.order import Preempted, TrialOrder
 
 TRACEBACK_LIMIT = 16_000
+# The allow-list: a trial runs one of these, never code that a document names.
+LEARNERS = {"prednet": "search.prednet_learner:PredNetLearner", "toy": "search.toy_learner:ToyLearner"}
 
 
 def child_main(order: TrialOrder, pipe: "multiprocessing.connection.Connection[Any, Any]") -> None:
@@ -31,11 +30,6 @@ def child_main(order: TrialOrder, pipe: "multiprocessing.connection.Connection[A
         signal.signal(number, lambda *_: stop.set())
     _leave_with_parent()
     _log_to(order)
-    os.environ.setdefault("KMP_BLOCKTIME", "0")
-
-    import torch  # already imported by the fork server
-
-    torch.set_num_threads(order.threads)
 
     def report(kind: str, payload: dict[str, Any]) -> None:
         if kind != "progress":
@@ -43,23 +37,31 @@ def child_main(order: TrialOrder, pipe: "multiprocessing.connection.Connection[A
         pipe.send((kind, payload))
 
     try:
-        materials = prepare(order.config, order.data_root)
-        result = Trial(order, materials, report, stop.is_set).run()
-        report("done", {"result": result})
+        # Heavy, and already imported by the fork server where it trains a network.
+        from search.trial import Trial
+
+        module, _, name = LEARNERS[order.config.training.learner].partition(":")
+        learner = getattr(importlib.import_module(module), name)(order)
+        report("done", {"result": Trial(order, learner, report, stop.is_set).run()})
     except Preempted:
         report("preempted", {})
-    except (HmsError, PredNetError, MetricError) as error:
-        report("error", {"message": str(error), "traceback": traceback.format_exc()[-TRACEBACK_LIMIT:]})
-    except torch.OutOfMemoryError as error:
-        message = (
-            f"out of memory on {order.device} with batch size {order.params.get('batch_size', 'default')}: {error}"
-        )
-        report("error", {"message": message, "traceback": traceback.format_exc()[-TRACEBACK_LIMIT:]})
     except Exception as error:
-        message = f"{type(error).__name__}: {error}"
-        report("error", {"message": message, "traceback": traceback.format_exc()[-TRACEBACK_LIMIT:]})
+        report("error", {"message": _explain(error, order), "traceback": traceback.format_exc()[-TRACEBACK_LIMIT:]})
     finally:
         pipe.close()
+
+
+def _explain(error: Exception, order: TrialOrder) -> str:
+    from metrics.errors import MetricError
+    from prednet.errors import PredNetError
+    from search.errors import HmsError
+
+    if isinstance(error, HmsError | PredNetError | MetricError):
+        return str(error)
+    if type(error).__name__ == "OutOfMemoryError":
+        size = order.params.get("batch_size", order.config.training.batch_size)
+        return f"out of memory on {order.device} with batch size {size}: {error}"
+    return f"{type(error).__name__}: {error}"
 
 
 def _leave_with_parent() -> None:

@@ -7,7 +7,7 @@ from rich.console import Console
 from rich.live import Live
 from rich.table import Table
 
-from search.store import Store
+from search.store import Document, State
 
 REFRESH_SECONDS = 1.0
 
@@ -20,7 +20,7 @@ class Watcher:
         self.live = Live(console=console, refresh_per_second=2, transient=False) if console.is_terminal else None
         self.drawn = 0.0
         self.started = time.monotonic()
-        self.announced: dict[int, tuple[str, Any]] = {}
+        self.announced: dict[int, tuple[int, Any]] = {}
 
     def __enter__(self) -> "Watcher":
         if self.live is not None:
@@ -31,7 +31,7 @@ class Watcher:
         if self.live is not None:
             self.live.stop()
 
-    def update(self, documents: dict[int, dict[str, Any]], store: Store) -> None:
+    def update(self, documents: list[Document]) -> None:
         """Draw the trials, by tid."""
         if time.monotonic() - self.drawn < REFRESH_SECONDS:
             return
@@ -41,29 +41,29 @@ class Watcher:
         else:
             self._plain(documents)
 
-    def _plain(self, documents: dict[int, dict[str, Any]]) -> None:
+    def _plain(self, documents: list[Document]) -> None:
         """One line whenever a trial starts, is evaluated again, or ends."""
-        for tid, document in sorted(documents.items()):
-            state = document["state_name"]
+        for document in documents:
+            tid, state = document["tid"], document["state"]
             evaluated = (document.get("progress") or {}).get("evaluated")
-            if state == "NEW" or self.announced.get(tid) == (state, evaluated):
+            if state == State.NEW or self.announced.get(tid) == (state, evaluated):
                 continue
             self.announced[tid] = (state, evaluated)
             self.console.print(f"trial {tid}: {describe_trial(document)}", highlight=False, soft_wrap=True)
 
 
-def describe_trial(document: dict[str, Any]) -> str:
+def describe_trial(document: Document) -> str:
     """One line: where a trial is, or how it ended, with its newest metrics."""
-    state = document["state_name"]
+    state = State(document["state"])
     result, progress = document.get("result") or {}, document.get("progress") or {}
-    if state == "ERROR":
+    if state == State.ERROR:
         return f"ERROR {(document.get('error') or {}).get('message', '')}"
-    if state == "DONE":
+    if state == State.DONE:
         trained, planned = result.get("epochs_trained"), result.get("epochs_planned")
         return f"{result.get('finish')} at epoch {trained} of {planned}, {metrics_text(result)}"
-    if state == "RUNNING" and "evaluated" in progress:
+    if state == State.RUNNING and "evaluated" in progress:
         return f"epoch {progress['evaluated']} of {progress.get('epochs', '?')}, {metrics_text(progress)}"
-    return state.lower()
+    return state.name.lower()
 
 
 def metrics_text(row: dict[str, Any]) -> str:
@@ -75,19 +75,19 @@ def metrics_text(row: dict[str, Any]) -> str:
     return ", ".join(parts)
 
 
-def search_table(documents: dict[int, dict[str, Any]], max_trials: int, seconds: float) -> Table:
+def search_table(documents: list[Document], max_trials: int, seconds: float) -> Table:
     """Running trials with their progress, the newest ended ones, and the counts."""
-    states = [document["state_name"] for document in documents.values()]
-    ended = sum(state in ("DONE", "ERROR", "CANCEL") for state in states)
-    title = f"{ended} of {max_trials} trials ended, {states.count('RUNNING')} running, {seconds:.0f} s"
+    states = [State(document["state"]) for document in documents]
+    ended = sum(state in (State.DONE, State.ERROR, State.CANCEL) for state in states)
+    title = f"{ended} of {max_trials} trials ended, {states.count(State.RUNNING)} running, {seconds:.0f} s"
     table = Table(title=title, title_justify="left", expand=False)
     for column in ("trial", "worker", "epoch", "HMS", "MSE", "accuracy", "state"):
         table.add_column(column, justify="right" if column not in ("worker", "state") else "left")
-    shown = [d for d in documents.values() if d["state_name"] != "NEW"]
-    shown.sort(key=lambda d: (d["state_name"] == "RUNNING", d["tid"]))
+    shown = [document for document in documents if document["state"] != State.NEW]
+    shown.sort(key=lambda document: (document["state"] == State.RUNNING, document["tid"]))
     for document in shown[-20:]:
         progress = document.get("progress") or {}
-        row = (document.get("result") or {}) if document["state_name"] == "DONE" else progress
+        row = document["result"] if document["state"] == State.DONE else progress
         epoch = row.get("epochs_trained", row.get("epoch", 0))
         planned = row.get("epochs_planned", row.get("epochs", document["params"].get("epochs", "?")))
         owner = document.get("owner") or {}
@@ -97,7 +97,7 @@ def search_table(documents: dict[int, dict[str, Any]], max_trials: int, seconds:
             else ""
         )
         cells = [_number(row.get(key), digits) for key, digits in (("hms", 3), ("mse", 4), ("accuracy", 2))]
-        state = row.get("finish") or document["state_name"].lower()
+        state = row.get("finish") or State(document["state"]).name.lower()
         table.add_row(str(document["tid"]), worker, f"{epoch}/{planned}", *cells, str(state))
     return table
 

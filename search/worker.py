@@ -7,7 +7,6 @@ so that an outage of the store never interrupts training: messages wait in order
 import multiprocessing
 import os
 import signal
-import socket
 import threading
 import time
 from collections import deque
@@ -16,15 +15,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import psutil
-
 from search.config import SearchConfig
-from search.errors import LeaseLost, StoreUnreachable
+from search.errors import DocumentRefused, LeaseLost, StoreUnreachable
+from search.order import TrialOrder
 from search.paths import RunFolder
+from search.process_identity import ProcessIdentity
 from search.provenance import provenance
-from search.store import Job, Store
-from search.trial import TrialOrder
-from search.trial_process import child_main
+from search.store import Job, State, Store
+from search.trial_process import LEARNERS, child_main
 
 POLL_SECONDS = 0.05
 IDLE_SECONDS = 0.1
@@ -43,7 +41,7 @@ class Slot:
     threads: int
     number: int = 0
 
-    def offers(self) -> dict[str, list[str]]:
+    def offers(self) -> dict[str, Any]:
         """The device classes and precisions that this slot can give a trial."""
         kind = self.device.partition(":")[0]
         if kind == "cuda":
@@ -52,19 +50,7 @@ class Slot:
             bf16 = torch.cuda.is_available() and torch.cuda.is_bf16_supported()
         else:
             bf16 = True
-        return {"device": [kind], "precision": ["fp32", "bf16"] if bf16 else ["fp32"]}
-
-
-def owner_of_this_process(slot: Slot) -> dict[str, Any]:
-    """Who holds a lease: host, pid and start time (a pid alone may be reused), device and slot."""
-    process = psutil.Process()
-    return {
-        "host": socket.gethostname(),
-        "pid": process.pid,
-        "started": process.create_time(),
-        "device": slot.device,
-        "slot": slot.number,
-    }
+        return {"device_class": kind, "precision": ["fp32", "bf16"] if bf16 else ["fp32"]}
 
 
 class Worker:
@@ -84,10 +70,11 @@ class Worker:
         self.store, self.config, self.slot = store, config, slot
         self.folder, self.data_root, self.allow_mixed, self.say = folder, data_root, allow_mixed, say
         self.name = config.search.name
-        self.owner = owner_of_this_process(slot)
+        self.owner = {**ProcessIdentity.current().to_dict(), "device": slot.device, "slot": slot.number}
         self.stopping = threading.Event()
         self.processes = multiprocessing.get_context("forkserver")
-        self.processes.set_forkserver_preload(["search.trial_process"])
+        learner = LEARNERS[config.training.learner].partition(":")[0]
+        self.processes.set_forkserver_preload(["search.trial", learner])
 
     def stop_on_signals(self) -> None:
         """SIGTERM, SIGUSR1 and SIGINT: checkpoint, give the trial back, exit 0. A second signal exits at once."""
@@ -108,7 +95,9 @@ class Worker:
                 if time.monotonic() - last_reap > REAP_SECONDS:
                     self.store.reap(self.name)
                     last_reap = time.monotonic()
-                job = self.store.reserve(self.name, self.owner, offers=self.slot.offers(), allow_mixed=self.allow_mixed)
+                job = self.store.reserve(
+                    self.name, self.owner, require=self.slot.offers(), allow_mixed=self.allow_mixed
+                )
                 if job is None and self.store.search(self.name).get("finished"):
                     break
             except StoreUnreachable as error:
@@ -161,20 +150,22 @@ class TrialRun:
 
     def _order(self) -> TrialOrder:
         worker, job = self.worker, self.job
+        stored = job.checkpoint
         finished: tuple[float, ...] = ()
         if self.config.stopping.threshold_sd is not None:
-            finished = tuple(self.store.finished_values(worker.name, "hms"))
+            done = [document for document in self.store.jobs(worker.name) if document["state"] == State.DONE]
+            finished = tuple(d["result"]["hms"] for d in done if d["result"].get("hms") is not None)
         return TrialOrder(
             name=worker.name,
             tid=job.tid,
             seed=job.seed,
-            params=job.params,
+            params=dict(job.params),
             config=self.config,
             folder=worker.folder.trial(job.tid),
             data_root=worker.data_root,
             device=worker.slot.device,
             threads=worker.slot.threads,
-            checkpoints=tuple((job.checkpoint or {}).get("files", ())),
+            checkpoints=tuple(dict(info) for info in (stored, (stored or {}).get("previous")) if info),
             history=tuple(self.store.epochs(worker.name, job.tid)),
             finished_hms=finished,
         )
@@ -219,6 +210,9 @@ class TrialRun:
             except LeaseLost:
                 self.lost.set()
                 return
+            except DocumentRefused as error:
+                self.waiting[0] = ("error", {"message": str(error), "traceback": ""})
+                continue
             finally:
                 self.store_seconds += time.perf_counter() - started
             self.waiting.popleft()
@@ -232,11 +226,11 @@ class TrialRun:
             case "progress":
                 self.progress = {**self.progress, **payload}
             case "epoch":
-                store.record(job, payload["epoch"], payload)
+                store.record(job, payload["epoch"], {key: payload[key] for key in payload if key != "epoch"})
                 shown = {key: payload[key] for key in ("hms", "mse", "accuracy")}
                 self.progress = {**self.progress, "evaluated": payload["epoch"], **shown}
             case "checkpoint":
-                store.set_checkpoint(job, {"files": payload["checkpoints"]})
+                store.set_checkpoint(job, payload)
             case "warning":
                 self.worker.say(f"trial {job.tid}: {payload['message']}")
             case "done":
@@ -254,8 +248,8 @@ class TrialRun:
                 store.fail(job, payload["message"], payload["traceback"])
                 self.outcome = "error"
             case "crashed":
-                store.crashed(job, f"the trial's process died with exit code {payload['exitcode']}")
-                self.outcome = "crashed"
+                store.release(job.name, self.worker.owner)
+                self.outcome = f"crashed: the trial's process ended with exit code {payload['exitcode']}"
 
     def _heartbeats(self) -> None:
         """Renew the lease, more often while there is progress to show; a miss means that the trial was taken."""
