@@ -1,0 +1,160 @@
+"""Video files (decoded with PyAV) and folders of frames -> a prepared dataset."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from prednet.data.build import prepare
+from prednet.data.cache import VideoDataset
+from prednet.data.frame_folders import image_recordings, list_frames, natural_key, walk_folders
+from prednet.data.holdout import hold_out
+from prednet.data.images import shown
+from prednet.data.resize import ResizeMode, check_resize
+from prednet.data.sources import (
+    MIN_FRAMES,
+    Plan,
+    Progress,
+    Request,
+    SourceRecording,
+    Target,
+    fingerprint_files,
+)
+from prednet.data.video_file import video_recordings
+from prednet.data.video_scan import CUT_VERSION
+from prednet.errors import DataError
+
+FOLDER_HZ = 10.0
+
+
+def prepare_videos(
+    files: Sequence[str | Path],
+    dest: str | Path,
+    *,
+    height: int = 128,
+    width: int = 160,
+    fps: float | None = None,
+    val: Sequence[str | Path] = (),
+    test: Sequence[str | Path] = (),
+    resize: ResizeMode = "antialias",
+    skip_bad: bool = False,
+    min_frames: int = MIN_FRAMES,
+    workers: int | None = None,
+    progress: Progress | None = None,
+) -> VideoDataset:
+    """Prepare video files and folders of frames.
+
+    Args:
+        files: videos, or folders: each folder with images in it (at any depth) is one clip.
+        dest: folder of the prepared dataset.
+        height: target height in pixels.
+        width: target width in pixels.
+        fps: take frames at this rate, those nearest in time; None keeps every frame. Videos only.
+        val: files (they need not be in `files`) that are the validation split.
+        test: files that are the test split.
+        resize: see `resize_frame`.
+        skip_bad: split a folder's recording at images that cannot be read, instead of failing.
+        min_frames: recordings with fewer consecutive frames are left out, with a warning.
+        workers: decoding threads; None takes all cores of this process.
+        progress: called as progress(what, done, total).
+
+    Videos are split into recordings at their cuts. A clip is held out as a whole; see `hold_out` for the
+    rule where val and test are not given.
+
+    Raises:
+        DataError: a file is missing or broken, holds no video, is in two splits, or nothing long remains.
+    """
+    check_resize(height, width, resize)
+    if fps is not None and not fps > 0:
+        raise DataError(f"fps={fps} is impossible; give a positive rate or leave it out to keep every frame")
+    clips = _clips({"train": files, "val": val, "test": test})
+    names = _unique_names(list(clips))
+    roles = {names[clip]: split for clip, split in clips.items() if split != "train"}
+    options = {
+        "fps": fps,
+        "skip_bad": skip_bad,
+        "min_frames": min_frames,
+        "held_out": sorted(roles.items()),
+        "cuts": CUT_VERSION,
+    }
+    source = ", ".join(shown(clip) for clip in list(clips)[:3]) + (", ..." if len(clips) > 3 else "")
+    tracked = [file for clip in clips for file in (list_frames(clip) if clip.is_dir() else [clip])]
+    fingerprint = fingerprint_files(tracked, next(iter(clips)).parent)
+    request = Request("video", source, Target(height, width, resize), options, fingerprint)
+
+    def make_plan() -> Plan:
+        recordings, warnings, rate = _recordings(names, fps, skip_bad, progress)
+        plan = hold_out(
+            recordings,
+            roles,
+            label="whole clips, chosen by name",
+            frame_rate=rate,
+            min_frames=min_frames,
+            source=source,
+        )
+        return Plan(plan.splits, plan.held_out, (*warnings, *plan.warnings))
+
+    return prepare(dest, request, make_plan, workers=workers, progress=progress)
+
+
+def _recordings(
+    names: Mapping[Path, str], fps: float | None, skip_bad: bool, progress: Progress | None
+) -> tuple[list[SourceRecording], list[str], float]:
+    """(recordings of all clips, warnings, the highest frame rate among them)."""
+    recordings: list[SourceRecording] = []
+    warnings: list[str] = []
+    rates = []
+    for done, (clip, name) in enumerate(names.items()):
+        if progress:
+            progress("finding cuts", done, len(names))
+        found: Sequence[SourceRecording]
+        if clip.is_dir():
+            found, notes = image_recordings(
+                list_frames(clip), group=name, category="", source=shown(clip), skip_bad=skip_bad
+            )
+            rate = FOLDER_HZ
+            if fps is not None:
+                notes.append(f"{name}: a folder of frames has no times; --fps {fps:g} does not apply to it")
+        else:
+            found, notes, rate = video_recordings(clip, group=name, fps=fps)
+        recordings += found
+        warnings += notes
+        rates.append(rate)
+    return recordings, warnings, max(rates)
+
+
+def _clips(asked: Mapping[str, Sequence[str | Path]]) -> dict[Path, str]:
+    """Clip -> split, in natural order. A clip of val or test may also be listed among the files."""
+    split_of: dict[Path, str] = {}
+    for split, files in asked.items():
+        for file in files:
+            for clip in _expand(Path(file).absolute()):
+                if split_of.get(clip, "train") not in ("train", split):
+                    raise DataError(f"{shown(clip)}: asked for as {split_of[clip]} and as {split}; choose one")
+                split_of[clip] = split
+    if not split_of:
+        raise DataError("no video given. Next: `hms data video FILE...`, or `hms data demo` for the demo clips")
+    return dict(sorted(split_of.items(), key=lambda item: natural_key(str(item[0]))))
+
+
+def _expand(path: Path) -> list[Path]:
+    if path.is_dir():
+        folders = [folder for folder in walk_folders(path, lambda _: False) if list_frames(folder)]
+        if not folders:
+            raise DataError(f"{shown(path)}: no image in this folder. Next: name video files, or a folder of frames")
+        return folders
+    if not path.exists():
+        raise DataError(f"{shown(path)}: no such file. Next: `hms data video FILE...`")
+    return [path]
+
+
+def _unique_names(clips: Sequence[Path]) -> dict[Path, str]:
+    """File or folder names; where two are equal, with as much of the path as tells them apart."""
+    names: dict[Path, str] = {}
+    depth = 0
+    while len(names) < len(clips):
+        depth += 1
+        uses = Counter(clip.parts[-depth:] for clip in clips)
+        for clip in clips:
+            if clip not in names and uses[clip.parts[-depth:]] == 1:
+                names[clip] = shown(Path(*clip.parts[-depth:]))
+    return {clip: names[clip] for clip in clips}
