@@ -46,6 +46,9 @@ def kitti(
     resize: Annotated[
         Literal["antialias", "legacy"], typer.Option(help="antialias, or legacy (as the released files look)")
     ] = "antialias",
+    held_out: Annotated[
+        Literal["official", "rule"], typer.Option(help="official: as Lotter et al.; rule: the last recordings, by name")
+    ] = "official",
     skip_bad: Annotated[bool, typer.Option("--skip-bad", help="split a recording at a broken image")] = False,
 ) -> None:
     """KITTI raw data: DATE/DATE_drive_NNNN_sync/image_0X/data, or PredNet's CATEGORY/DRIVE layout."""
@@ -59,6 +62,7 @@ def kitti(
             width=width,
             camera=camera,
             resize=resize,
+            held_out=held_out,
             skip_bad=skip_bad,
             progress=progress,
         )
@@ -69,27 +73,41 @@ def kitti(
 def hkl(
     source: Annotated[Path, typer.Argument(help="folder of X_train.hkl, sources_train.hkl, ...")],
     name: CacheName = "kitti-hkl",
+    height: Annotated[int | None, typer.Option(min=8, help="resize to this height; default: as released")] = None,
+    width: Annotated[int | None, typer.Option(min=8, help="resize to this width; default: as released")] = None,
 ) -> None:
     """The preprocessed PredNet release, as written by hickle 1 to 5."""
     from prednet.data.hickle_files import prepare_hkl
 
     with shown_progress(Console()) as progress:
-        _summary(prepare_hkl(source, _video(name), progress=progress))
+        _summary(prepare_hkl(source, _video(name), height=height, width=width, progress=progress))
 
 
 @app.command()
 def video(
-    files: Annotated[list[Path], typer.Argument(help="video files, each a clip of its own")],
+    files: Annotated[list[Path], typer.Argument(help="video files or folders of frames, each a clip of its own")],
     name: CacheName = "video",
     height: Height = 128,
     width: Width = 160,
+    val: Annotated[list[Path] | None, typer.Option(help="a clip held out for validation (repeatable)")] = None,
+    test: Annotated[list[Path] | None, typer.Option(help="a clip held out for the test (repeatable)")] = None,
     fps: Annotated[float | None, typer.Option(min=0.1, help="frames a second to keep; default: all")] = None,
 ) -> None:
     """Video files of your own; recordings are split at cuts, whole clips are held out."""
     from prednet.data.video import prepare_videos
 
     with shown_progress(Console()) as progress:
-        _summary(prepare_videos(files, _video(name), height=height, width=width, fps=fps, progress=progress))
+        dataset = prepare_videos(
+            files,
+            _video(name),
+            height=height,
+            width=width,
+            fps=fps,
+            val=val or (),
+            test=test or (),
+            progress=progress,
+        )
+    _summary(dataset)
 
 
 @app.command()

@@ -126,7 +126,7 @@ def search_document(search: dict[str, Any], trials: pd.DataFrame, epochs: pd.Dat
         "algorithm": config["search"]["algorithm"],
         "replicates": config["search"]["replicates"],
         "stopping": config["stopping"],
-        "data": materials.get("video", {}),
+        "data": _data(materials),
         "materials": materials,
         "mse_windows_digest": (materials.get("mse_windows") or {}).get("digest"),
         "reduced_sizes": reduced_sizes(config),
@@ -136,6 +136,18 @@ def search_document(search: dict[str, Any], trials: pd.DataFrame, epochs: pd.Dat
         "warnings": _warnings(trials, mixed),
         "rerun_command": f"hms run CONFIG --name {search['exp_key']}",
     }
+
+
+def _data(materials: dict[str, Any]) -> dict[str, Any]:
+    """The video in a few words: what a report prints and a comparison needs."""
+    video = materials.get("video")
+    if not video:
+        return {}
+    splits = video["splits"]
+    data = {"name": Path(video["path"]).name, **{key: video[key] for key in ("kind", "size", "resize", "fingerprint")}}
+    data |= {f"{split}_frames": entry["frames"] for split, entry in splits.items()}
+    data |= {f"{split}_previous_frame_mse": entry["previous_frame_mse"] for split, entry in splits.items()}
+    return data | {"held_out": video["held_out"]}
 
 
 def reduced_sizes(config: dict[str, Any]) -> dict[str, dict[str, Any]]:

@@ -3,7 +3,6 @@
 `prepare` builds what is missing (idempotent, safe to call from several processes); `Materials` is what a trial gets.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -21,8 +20,7 @@ from prednet.data.sequences import Windows, evaluation_windows, windows_digest
 from prednet.errors import DataError
 from search.config import SearchConfig
 from search.paths import gazoobian_path, stimuli_path, video_path
-
-Progress = Callable[[str, int, int], None]
+from search.progress import Progress
 
 
 @dataclass(frozen=True)

@@ -5,19 +5,21 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, MofNCompleteColumn, TaskID, TextColumn, TimeRemainingColumn
+from rich.progress import Progress as Bars
 
+Progress = Callable[[str, int, int], None]
 PLAIN_SECONDS = 5.0
 
 
 @contextmanager
-def shown_progress(console: Console) -> Iterator[Callable[[str, int, int], None]]:
+def shown_progress(console: Console) -> Iterator[Progress]:
     """A callback `(what, done, total)` whose calls are shown on `console` for as long as the block."""
     if not console.is_terminal:
         yield _PlainLines(console)
         return
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=console, transient=True) as bars:
+    with Bars(*columns, console=console, transient=True) as bars:
         tasks: dict[str, TaskID] = {}
 
         def update(what: str, done: int, total: int) -> None:

@@ -13,13 +13,11 @@ from search.config import SearchConfig
 from search.config_reader import parse_config
 from search.driver import Driver, Outcome
 from search.errors import UnknownSearch
-from search.export import export_tables
 from search.launch import LocalProcesses, default_devices, device_slots
-from search.materials import Progress, prepare
 from search.mongod import EmbeddedServer
 from search.paths import RunFolder, data_root
+from search.progress import Progress
 from search.provenance import provenance, usable_cores
-from search.report import write_report
 from search.store import Document, Store
 from search.watch import Watcher
 
@@ -151,6 +149,10 @@ def run_search(
 
 def make_report(store: Store, name: str, folder: RunFolder, out: Path | None = None) -> Path:
     """Export the tables and write the report; the path of `report.html`."""
+    # Slow to import, and no other step of a search needs them.
+    from search.export import export_tables
+    from search.report import write_report
+
     tables = export_tables(store, name, folder, data_root())
     return write_report(tables, out or folder.report)
 
@@ -159,6 +161,8 @@ def note_materials(store: Store, config: SearchConfig, progress: Progress) -> No
     """Prepare what trials need and store its description and the seconds that it took. A toy needs nothing."""
     if config.training.learner == "toy":
         return
+    from search.materials import prepare
+
     started = time.monotonic()
     materials = prepare(config, data_root(), progress)
     seconds = time.monotonic() - started

@@ -12,8 +12,9 @@ from search.config import SearchConfig
 from search.config_reader import load_config, parse_config
 from search.errors import UsageError
 from search.evaluate import evaluate
-from search.materials import Progress, prepare
+from search.materials import prepare
 from search.paths import data_root
+from search.progress import Progress
 
 KERAS_SUFFIXES = (".hdf5", ".h5")
 

@@ -5,7 +5,6 @@ import threading
 from collections.abc import Callable
 
 from search.launch import LocalProcesses, default_devices, device_slots, release_dead
-from search.materials import prepare
 from search.paths import RunFolder, data_root
 from search.provenance import usable_cores
 from search.run import Place, stored_config
@@ -37,6 +36,8 @@ def serve(
         threads = threads or max(1, usable_cores() // len(slots))
         if len(slots) == 1:
             if config.training.learner != "toy":
+                from search.materials import prepare
+
                 prepare(config, data_root())
             release_dead(store, name)
             worker = Worker(

@@ -1,9 +1,11 @@
-"""The search space: YAML distributions -> HyperOpt expression; sampled point -> concrete parameters."""
+"""The search space: YAML distributions -> HyperOpt expression; sampled point -> concrete parameters.
+
+HyperOpt takes a second to import, and every `hms` command reads a configuration: it is imported where it is needed.
+"""
 
 import math
 from typing import Annotated, Any, Literal
 
-from hyperopt import hp, space_eval
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 
@@ -19,6 +21,8 @@ class Choice(_Kind):
 
     def expression(self, name: str) -> Any:
         """HyperOpt's expression."""
+        from hyperopt import hp
+
         return hp.choice(name, list(self.values))
 
 
@@ -40,6 +44,8 @@ class Uniform(_Range):
 
     def expression(self, name: str) -> Any:
         """HyperOpt's expression."""
+        from hyperopt import hp
+
         return hp.uniform(name, self.low, self.high)
 
 
@@ -56,6 +62,8 @@ class LogUniform(_Range):
 
     def expression(self, name: str) -> Any:
         """HyperOpt's expression."""
+        from hyperopt import hp
+
         return hp.loguniform(name, math.log(self.low), math.log(self.high))
 
 
@@ -75,6 +83,8 @@ class Stepped(_Kind):
 
     def expression(self, name: str) -> Any:
         """HyperOpt's expression. Half a step of margin: its own `uniformint` draws the end points half as often too."""
+        from hyperopt import hp
+
         steps = (self.high - self.low) // self.step
         return self.low + self.step * hp.quniform(name, -0.5, steps + 0.5, 1)
 
@@ -111,6 +121,8 @@ def expression(space: dict[str, Any]) -> dict[str, Any]:
 
 def concrete(space: dict[str, Any], vals: dict[str, list[Any]]) -> dict[str, Any]:
     """The point that HyperOpt sampled (`misc.vals`) as plain parameters: name -> int, float, bool or str."""
+    from hyperopt import space_eval
+
     point = space_eval(expression(space), {name: value[0] for name, value in vals.items() if value})
     plain: dict[str, Any] = {}
     for name, distribution in space.items():

@@ -1,7 +1,7 @@
 """One trial: train -> evaluate -> record -> decide -> checkpoint, until a rule or the planned epochs end it.
 
-A trial knows no database. It tells whoever runs it what happened through `report(kind, payload)`:
-`begin` (the epoch it resumes from), `progress`, `epoch` (one metrics row), `checkpoint`, `warning`. What is trained is behind `Learner`.
+A trial knows no database. It tells whoever runs it what happened through `report(kind, payload)`: `begin` (the epoch it
+resumes from), `progress`, `epoch` (one metrics row), `checkpoint`, `warning`. What is trained is behind `Learner`.
 """
 
 import time

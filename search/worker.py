@@ -90,6 +90,8 @@ class Worker:
     def run(self) -> int:
         """Serve until the search is finished or a signal came; the number of trials that this worker ended."""
         ended, idle, last_reap = 0, IDLE_SECONDS, 0.0
+        self._warm_fork_server()
+        self.say(f"worker {self.slot.number} of `{self.name}` is ready on {self.slot.device}")
         while not self.stopping.is_set():
             try:
                 if time.monotonic() - last_reap > REAP_SECONDS:
@@ -111,6 +113,12 @@ class Worker:
             idle = IDLE_SECONDS
             ended += TrialRun(self, job).run()
         return ended
+
+    def _warm_fork_server(self) -> None:
+        """Pay the imports of the fork server once, before the first trial is reserved."""
+        process = self.processes.Process(target=time.sleep, args=(0,))
+        process.start()
+        process.join()
 
 
 class TrialRun:
