@@ -1,6 +1,6 @@
 """Training speed: the plain implementation against the fast path, in float32 and bfloat16.
 
-    python scripts/benchmarks/training.py                                    the KITTI network: 3x128x160, nt 10, batch 4
+    python scripts/benchmarks/training.py                                   the KITTI network: 3x128x160, batch 4
     python scripts/benchmarks/training.py --channels 3,8,16,32 --size 64x80  the quickstart's network; seconds
     python scripts/benchmarks/training.py --threads 1 --repeats 7 --device cpu
 

@@ -1,0 +1,32 @@
+"""From exported tables to a report: one HTML page that works offline, CSV tables, PNG and PDF figures.
+
+Reads a directory that `hms export` or `hms run` wrote; never the store.
+"""
+
+from pathlib import Path
+
+from search.report.analysis import Analysis, analyse
+from search.report.atomic import replacing
+from search.report.drawings import drawings, print_all
+from search.report.exports import export_tables
+from search.report.page import render
+from search.report.tables import SearchTables, load
+
+__all__ = ["Analysis", "SearchTables", "analyse", "load", "write_report"]
+
+
+def write_report(tables_dir: Path | str, out_dir: Path | str) -> Path:
+    """Write `report.html`, `tables/*.csv` and `figures/*.{png,pdf}` into `out_dir`; return the path of the page.
+
+    Works for searches that are unfinished or empty: what cannot be computed is named on the page. Raises
+    `search.errors.UsageError` when `tables_dir` holds no exported search.
+    """
+    out = Path(out_dir)
+    analysis = analyse(load(tables_dir))
+    drawn = drawings(analysis)
+    export_tables(analysis, out / "tables")
+    print_all(drawn, out / "figures")
+    page = out / "report.html"
+    with replacing(page) as temporary:
+        temporary.write_text(render(analysis, drawn), encoding="utf-8")
+    return page

@@ -1,0 +1,115 @@
+"""All numbers of a report, computed once from the tables: what the page shows and the CSV files hold."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from metrics.baselines import REFERENCE_MODELS
+from metrics.hms import spearman
+from search.report.accounting import Account, account, time_by_part
+from search.report.artifacts import Brain, Predictions, best_networks, read_brain, read_predictions, read_rdm
+from search.report.correlations import correlations
+from search.report.reliability import replicate_table
+from search.report.sample import Sample, networks, points, undefined_networks
+from search.report.summaries import table_1
+from search.report.tables import SearchTables
+
+ARTIFACT_CANDIDATES = 10
+
+
+@dataclass(frozen=True)
+class Counted:
+    """Tables 1 and 2 under one way of counting networks with an undefined metric."""
+
+    sample: Sample
+    rows: Sample
+    table_1: pd.DataFrame
+    correlations: pd.DataFrame
+
+
+@dataclass(frozen=True)
+class Best:
+    """The best network by HMS whose files are there; `tid` differs from the first of the ranking when its are not.
+
+    `subject_similarity`: mean over people of the Spearman correlation of its RDM with each person's; the only value
+    that the noise ceiling bounds. None without the people's RDMs.
+    """
+
+    rdm_tid: int | None
+    rdm: NDArray[np.float64] | None
+    predictions_tid: int | None
+    predictions: Predictions | None
+    subject_similarity: float | None
+
+
+@dataclass(frozen=True)
+class Analysis:
+    """Everything computed from one search's tables."""
+
+    tables: SearchTables
+    account: Account
+    time: pd.DataFrame
+    undefined: pd.DataFrame
+    defined: Counted
+    scored: Counted | None
+    replicates: pd.DataFrame
+    ranking: list[int]
+    best: Best
+    brain: Brain | None
+
+    @property
+    def trivial_baselines(self) -> dict[str, float]:
+        """HMS of the models made of the images alone, best first; without those that know categories or are a brain."""
+        values = self.tables.record.hms_baselines
+        chosen = {k: float(v) for k, v in values.items() if v is not None and k not in REFERENCE_MODELS}
+        return dict(sorted(chosen.items(), key=lambda item: -item[1]))
+
+    @property
+    def best_trivial(self) -> tuple[str, float] | None:
+        """Name and HMS of the best image baseline."""
+        return next(iter(self.trivial_baselines.items()), None)
+
+
+def analyse(tables: SearchTables) -> Analysis:
+    """Compute all tables; takes about a second for a hundred networks."""
+    undefined = undefined_networks(tables)
+    ranking = best_networks(tables, "hms", ARTIFACT_CANDIDATES)
+    brain = read_brain(tables)
+    return Analysis(
+        tables=tables,
+        account=account(tables),
+        time=time_by_part(tables),
+        undefined=undefined,
+        defined=_counted(tables, undefined_scored=False),
+        scored=_counted(tables, undefined_scored=True) if len(undefined) else None,
+        replicates=replicate_table(tables),
+        ranking=ranking,
+        best=_best(tables, ranking, brain),
+        brain=brain,
+    )
+
+
+def _counted(tables: SearchTables, *, undefined_scored: bool) -> Counted:
+    sample = networks(tables, undefined_scored=undefined_scored)
+    rows = points(sample, tables.record.replicates)
+    table = correlations(rows, random_sample=tables.record.random_sample)
+    return Counted(sample, rows, table_1(sample), table)
+
+
+def _best(tables: SearchTables, ranking: list[int], brain: Brain | None) -> Best:
+    rdms = ((tid, read_rdm(tables, tid)) for tid in ranking)
+    rdm_tid, rdm = next(((tid, rdm) for tid, rdm in rdms if rdm is not None), (None, None))
+    frames = ((tid, read_predictions(tables, tid)) for tid in ranking)
+    predictions_tid, predictions = next(((t, found) for t, found in frames if found is not None), (None, None))
+    return Best(rdm_tid, rdm, predictions_tid, predictions, _subject_similarity(rdm, brain))
+
+
+def _subject_similarity(rdm: NDArray[np.float64] | None, brain: Brain | None) -> float | None:
+    if rdm is None or brain is None or brain.subjects is None or brain.subjects.shape[1:] != rdm.shape:
+        return None
+    upper = np.triu_indices(len(rdm), 1)
+    values = [spearman(rdm[upper], person[upper]) for person in brain.subjects]
+    numbers = [value for value in values if value is not None]
+    return float(np.mean(numbers)) if len(numbers) == len(values) else None

@@ -1,0 +1,79 @@
+"""Files of single trials and of the human brain data: RDMs and predicted frames, read when they are there."""
+
+import zipfile
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from search.report.tables import SearchTables
+
+
+@dataclass(frozen=True)
+class Brain:
+    """The human side: `rdm` (n, n), categories and labels (n,), `subjects` (people, n, n) or None when not exported."""
+
+    rdm: NDArray[np.float64]
+    categories: NDArray[np.str_]
+    labels: NDArray[np.str_]
+    subjects: NDArray[np.float64] | None
+
+
+@dataclass(frozen=True)
+class Predictions:
+    """Windows of `true` and `predicted` frames (W, T, H, W, 3) uint8 with the name of each window's clip."""
+
+    true: NDArray[np.uint8]
+    predicted: NDArray[np.uint8]
+    clips: list[str]
+
+
+def read_brain(tables: SearchTables) -> Brain | None:
+    """The human RDM, or None when it was not exported or cannot be read."""
+    arrays = _arrays(tables.directory / "brain.npz", ("human_rdm", "categories", "labels"))
+    if arrays is None:
+        return None
+    subjects = arrays.get("subject_rdms")
+    return Brain(
+        rdm=arrays["human_rdm"].astype(np.float64),
+        categories=arrays["categories"].astype(str),
+        labels=arrays["labels"].astype(str),
+        subjects=None if subjects is None else subjects.astype(np.float64),
+    )
+
+
+def read_rdm(tables: SearchTables, tid: int) -> NDArray[np.float64] | None:
+    """The model RDM (n, n) of a trial, or None."""
+    arrays = _arrays(_folder(tables, tid) / "rdm.npz", ("rdm",))
+    return None if arrays is None else arrays["rdm"].astype(np.float64)
+
+
+def read_predictions(tables: SearchTables, tid: int) -> Predictions | None:
+    """Predicted frames of a trial, or None."""
+    arrays = _arrays(_folder(tables, tid) / "predictions.npz", ("true", "predicted"))
+    if arrays is None or arrays["true"].shape != arrays["predicted"].shape or arrays["true"].ndim != 5:
+        return None
+    clips = arrays.get("clip")
+    names = [""] * len(arrays["true"]) if clips is None else [str(clip) for clip in np.atleast_1d(clips)]
+    return Predictions(arrays["true"], arrays["predicted"], names)
+
+
+def best_networks(tables: SearchTables, metric: str, count: int, *, ascending: bool = False) -> list[int]:
+    """Tids of the finished trials with the best defined values of a metric, best first; ties in order of tid."""
+    done = tables.finished[tables.finished[metric].notna()]
+    ordered = done.sort_values([metric, "tid"], ascending=[ascending, True])
+    return [int(tid) for tid in ordered["tid"].head(count)]
+
+
+def _folder(tables: SearchTables, tid: int) -> Path:
+    return tables.directory / "trials" / f"{tid:06d}"
+
+
+def _arrays(path: Path, required: tuple[str, ...]) -> dict[str, np.ndarray] | None:
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            arrays = {name: file[name] for name in file.files}
+    except (OSError, ValueError, EOFError, zipfile.BadZipFile):
+        return None
+    return arrays if all(name in arrays for name in required) else None

@@ -1,0 +1,35 @@
+"""The CSV files of a report: the same numbers as on the page, at full precision."""
+
+from pathlib import Path
+
+import pandas as pd
+
+from search.report.analysis import Analysis
+from search.report.atomic import replacing
+
+
+def export_tables(analysis: Analysis, folder: Path) -> list[Path]:
+    """Write the tables into `folder` and return their paths; tables that do not apply are not written.
+
+    A folder that holds the search's exported tables is left with them: their names do not clash with these.
+    """
+    tables = {
+        "table1": analysis.defined.table_1,
+        "correlations": analysis.defined.correlations,
+        "undefined": analysis.undefined,
+        "time": analysis.time,
+    }
+    if analysis.scored is not None:
+        tables["table1_undefined_scored"] = analysis.scored.table_1
+        tables["correlations_undefined_scored"] = analysis.scored.correlations
+    if len(analysis.replicates):
+        tables["replicates"] = analysis.replicates
+    if folder.resolve() != analysis.tables.directory.resolve():
+        tables |= {"trials": analysis.tables.trials, "epochs": analysis.tables.epochs}
+    return [_write(table, folder / f"{name}.csv") for name, table in tables.items()]
+
+
+def _write(table: pd.DataFrame, path: Path) -> Path:
+    with replacing(path) as temporary:
+        table.to_csv(temporary, index=False, lineterminator="\n")
+    return path

@@ -1,0 +1,217 @@
+"""The three metrics over epochs of all networks, with the epoch where each run stopped (the paper's Figure 4)."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import LogLocator, NullLocator
+
+from search.report.figures.style import (
+    AXIS_TITLES,
+    SHORT_TITLES,
+    Spec,
+    axis,
+    is_wide,
+    layout,
+    log_axis,
+    numbers,
+    panels,
+)
+from search.report.palette import FINISH_SYMBOLS, LIGHT
+from search.report.tables import METRICS, SearchTables
+
+ALL_CURVES_UP_TO = 300
+BEST_SHOWN = 20
+QUANTILES = (0.1, 0.25, 0.5, 0.75, 0.9)
+
+
+@dataclass(frozen=True)
+class Curves:
+    """What the figure shows.
+
+    points: evaluated epochs, columns tid, epoch and the metrics; of all networks, or of the `BEST_SHOWN` best by HMS
+    when there are more than `ALL_CURVES_UP_TO`, with `bands` (quantiles by epoch) for the rest.
+    stops: by metric, the last point of each finished network where that metric is defined, with its finish.
+    levels: horizontal lines by metric.
+    """
+
+    points: pd.DataFrame
+    stops: dict[str, pd.DataFrame]
+    bands: dict[str, pd.DataFrame]
+    best: int | None
+    levels: dict[str, tuple[str, float]]
+    networks: int
+
+    @property
+    def metrics(self) -> list[str]:
+        """The metrics with any value."""
+        return [metric for metric in METRICS if self.points[metric].notna().any()]
+
+
+def prepare(tables: SearchTables, best: int | None, trivial: tuple[str, float] | None) -> Curves | None:
+    """Collect the curves; None when nothing was evaluated. `trivial` is the best image baseline's name and HMS."""
+    points = tables.epochs[["tid", "epoch", *METRICS]].dropna(subset=list(METRICS), how="all")
+    if points.empty:
+        return None
+    networks = points["tid"].nunique()
+    bands: dict[str, pd.DataFrame] = {}
+    if networks > ALL_CURVES_UP_TO:
+        bands = {metric: _quantiles(points, metric) for metric in METRICS}
+        ranked = tables.trials.sort_values("hms", ascending=False, na_position="last")["tid"].head(BEST_SHOWN)
+        points = points[points["tid"].isin(ranked)]
+    finishes = tables.finished[["tid", "finish"]]
+    stops = {
+        metric: points.dropna(subset=[metric]).groupby("tid").tail(1).merge(finishes, on="tid") for metric in METRICS
+    }
+    levels = {"accuracy": ("chance", tables.record.chance_accuracy)}
+    if trivial:
+        levels["hms"] = trivial
+    previous = tables.epochs["mse_previous_frame"].median()
+    if np.isfinite(previous):
+        levels["mse"] = ("copying the previous frame", float(previous))
+    return Curves(points, stops, bands, best, levels, networks)
+
+
+def _quantiles(points: pd.DataFrame, metric: str) -> pd.DataFrame:
+    grouped = points.dropna(subset=[metric]).groupby("epoch")[metric]
+    table = grouped.quantile(np.array(QUANTILES)).unstack()
+    # An epoch that only a handful of networks reached has no quantiles worth the name.
+    return table[grouped.size() >= 10]
+
+
+def _log_scale(curves: Curves, metric: str) -> bool:
+    return metric == "mse" and is_wide(curves.points[metric])
+
+
+def interactive(curves: Curves) -> Spec:
+    """One panel a metric, side by side where there is room; `page.js` stacks them on narrow screens."""
+    data: list[Spec] = []
+    shapes: list[Spec] = []
+    spec = layout(380, margin={"l": 56, "r": 12, "t": 30, "b": 48}, showlegend=True)
+    for i, metric in enumerate(curves.metrics):
+        suffix = "" if i == 0 else str(i + 1)
+        x, y = f"x{suffix}", f"y{suffix}"
+        data += [trace | {"xaxis": x, "yaxis": y} for trace in _traces(curves, metric, first=i == 0)]
+        spec[f"xaxis{suffix}"] = axis("Epoch", anchor=y, rangemode="tozero")
+        title = AXIS_TITLES[metric]
+        values = [*curves.points[metric], curves.levels[metric][1] if metric in curves.levels else np.nan]
+        wide = _log_scale(curves, metric)
+        spec[f"yaxis{suffix}"] = log_axis(title, values, anchor=x) if wide else axis(title, anchor=x)
+        if metric in curves.levels:
+            value = curves.levels[metric][1]
+            shapes.append(
+                {"type": "line", "xref": f"{x} domain", "yref": y, "x0": 0, "x1": 1, "y0": value, "y1": value}
+                | {"line": {"color": "@muted", "width": 1, "dash": "dash"}}
+            )
+    return {"data": data, "layout": spec | {"shapes": shapes}, "panels": len(curves.metrics)}
+
+
+def _traces(curves: Curves, metric: str, *, first: bool) -> list[Spec]:
+    traces = _band_traces(curves, metric)
+    others = curves.points[curves.points["tid"] != curves.best]
+    traces.append(
+        _line(others, metric, f"@{metric}")
+        | {"name": "one network", "opacity": 0.45, "line": {"color": f"@{metric}", "width": 1}, "showlegend": False}
+    )
+    for finish, (symbol, _, label) in FINISH_SYMBOLS.items():
+        rows = curves.stops[metric][curves.stops[metric]["finish"] == finish]
+        if len(rows):
+            traces.append(
+                {
+                    "type": "scatter",
+                    "mode": "markers",
+                    "cliponaxis": False,
+                    "name": label,
+                    "legendgroup": finish,
+                    "showlegend": first,
+                }
+                | {"x": numbers(rows["epoch"]), "y": numbers(rows[metric])}
+                | {"text": [f"trial {tid}" for tid in rows["tid"]], "hovertemplate": f"{_HOVER}{label}<extra></extra>"}
+                | {"marker": _mark(symbol, metric)}
+            )
+    if curves.best is not None:
+        best = curves.points[curves.points["tid"] == curves.best]
+        traces.append(
+            _line(best, metric, "@ink")
+            | {"name": f"best network by HMS (trial {curves.best})", "legendgroup": "best", "showlegend": first}
+            | {"line": {"color": "@ink", "width": 2.5}}
+        )
+    return traces
+
+
+def _mark(symbol: str, metric: str) -> Spec:
+    return {"symbol": symbol, "size": 7, "color": f"@{metric}", "line": {"width": 1.2, "color": f"@{metric}"}}
+
+
+_HOVER = "%{text}<br>epoch %{x}: %{y:.4g}<br>"
+
+
+def _line(points: pd.DataFrame, metric: str, colour: str) -> Spec:
+    """All networks in one trace, with a gap after each: hundreds of traces would be slow to draw."""
+    defined = points.dropna(subset=[metric])
+    x, y, text = [], [], []
+    for tid, rows in defined.groupby("tid"):
+        x += [*rows["epoch"], np.nan]
+        y += [*rows[metric], np.nan]
+        text += [f"trial {tid}"] * (len(rows) + 1)
+    return {"type": "scatter", "mode": "lines", "x": numbers(x), "y": numbers(y), "text": text} | {
+        "hovertemplate": _HOVER + "<extra></extra>",
+        "connectgaps": False,
+    }
+
+
+def _band_traces(curves: Curves, metric: str) -> list[Spec]:
+    if metric not in curves.bands:
+        return []
+    table = curves.bands[metric]
+    traces = []
+    for low, high, opacity in ((0.1, 0.9, 0.15), (0.25, 0.75, 0.3)):
+        x = np.r_[table.index, table.index[::-1]]
+        y = np.r_[table[low], table[high][::-1]]
+        traces.append(
+            {"type": "scatter", "x": numbers(x), "y": numbers(y), "fill": "toself", "mode": "lines"}
+            | {"line": {"width": 0}, "fillcolor": f"@{metric}", "opacity": opacity, "hoverinfo": "skip"}
+            | {"showlegend": False}
+        )
+    return traces
+
+
+def printed(curves: Curves) -> Figure:
+    """The same for print, 7 inches wide."""
+    figure, axes = panels(1, len(curves.metrics), 7.0, 2.9)
+    for ax, metric in zip(axes, curves.metrics, strict=True):
+        _draw(ax, curves, metric)
+        ax.set(xlabel="Epoch", ylabel=AXIS_TITLES[metric], title=SHORT_TITLES[metric])
+    handles, labels = axes[0].get_legend_handles_labels()
+    figure.legend(handles, labels, fontsize=7, loc="outside lower center", ncols=3)
+    return figure
+
+
+def _draw(ax: Axes, curves: Curves, metric: str) -> None:
+    colour = LIGHT[metric]
+    if metric in curves.bands:
+        table = curves.bands[metric]
+        for low, high, alpha in ((0.1, 0.9, 0.15), (0.25, 0.75, 0.3)):
+            ax.fill_between(table.index, table[low], table[high], color=colour, alpha=alpha, linewidth=0)
+    for tid, rows in curves.points.dropna(subset=[metric]).groupby("tid"):
+        best = tid == curves.best
+        label = f"best by HMS (trial {tid})" if best else None
+        width, shade, alpha, order = (1.8, LIGHT["ink"], 1.0, 3) if best else (0.6, colour, 0.5, 2)
+        ax.plot(rows["epoch"], rows[metric], color=shade, linewidth=width, alpha=alpha, zorder=order, label=label)
+    for finish, (symbol, marker, label) in FINISH_SYMBOLS.items():
+        rows = curves.stops[metric][curves.stops[metric]["finish"] == finish]
+        if len(rows):
+            face = "none" if symbol == "square-open" else colour
+            ax.scatter(
+                rows["epoch"], rows[metric], s=12, marker=marker, linewidths=0.8, zorder=4, label=label, color=colour,
+                facecolor=face,
+            )  # fmt: skip
+    if metric in curves.levels:
+        ax.axhline(curves.levels[metric][1], color=LIGHT["muted"], linewidth=0.8, linestyle="--")
+    if _log_scale(curves, metric):
+        ax.set_yscale("log")
+        ax.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        ax.yaxis.set_major_formatter("{x:g}")
+        ax.yaxis.set_minor_locator(NullLocator())

@@ -1,0 +1,95 @@
+"""What a reader must know before the numbers: an unfinished, small or adaptive sample, undefined metrics, baselines."""
+
+from search.report.analysis import Analysis
+from search.report.sample import ILLUSTRATIVE_BELOW
+
+NAMED = 20
+
+
+def notices(analysis: Analysis) -> list[str]:
+    """Sentences, most important first; the search's own warnings last."""
+    return [
+        *_sample_notices(analysis),
+        *_network_notices(analysis),
+        *_brain_notices(analysis),
+        *analysis.tables.record.warnings,
+    ]
+
+
+def _sample_notices(analysis: Analysis) -> list[str]:
+    record, account, rows = analysis.tables.record, analysis.account, analysis.defined.rows
+    found = []
+    if not record.finished:
+        planned = f" of {account.planned_trials}" if account.planned_trials else ""
+        found.append(
+            f"This search is not finished: {account.done}{planned} trials are done. Networks that take long to train "
+            "are still missing, so the sample is not yet the one that was planned."
+        )
+    if account.done == 0:
+        found.append("No trial has finished yet: there is nothing to correlate.")
+    elif rows.n == 0:
+        found.append("No finished network has all of its metrics defined: there is nothing to correlate.")
+    elif rows.n < ILLUSTRATIVE_BELOW:
+        found.append(
+            f"Correlations are illustrative: they rest on {_count(rows.n, rows.unit)}, fewer than {ILLUSTRATIVE_BELOW}."
+        )
+    if account.done and not record.random_sample:
+        why = f"algorithm {record.algorithm}" if record.algorithm != "rand" else "a rule that discards networks"
+        found.append(
+            f"Adaptive or truncated sample ({why}): descriptive only. No p-values and no comparison with the paper."
+        )
+    if record.replicates > 1:
+        found.append(
+            f"Each sampled point was trained with {record.replicates} seeds: correlations use point means, "
+            "Table 1 counts networks."
+        )
+    return found
+
+
+def _network_notices(analysis: Analysis) -> list[str]:
+    found = []
+    undefined = analysis.undefined
+    if len(undefined):
+        tids = sorted(set(undefined["tid"]))
+        names = ", ".join(map(str, tids[:NAMED])) + (f" and {len(tids) - NAMED} more" if len(tids) > NAMED else "")
+        found.append(
+            f"{_count(len(tids), 'network')} with an undefined metric: {_word('trial', len(tids))} {names}. "
+            "Tables 1 and 2 are given both ways."
+        )
+    failed = analysis.account.states.get("ERROR", 0)
+    if failed:
+        found.append(
+            f"{_count(failed, 'trial')} ended in ERROR and {'is' if failed == 1 else 'are'} in no statistic; the table "
+            "of trials has the messages."
+        )
+    unmoved = int(analysis.tables.finished["unmoved"].sum())
+    if unmoved:
+        found.append(
+            f"{_count(unmoved, 'network')} never left the HMS of the untrained state "
+            "(flag `unmoved`): stable, not learned."
+        )
+    if analysis.tables.record.mixed_precision:
+        devices = "; ".join(f"{name}: {_count(count, 'trial')}" for name, count in analysis.account.devices.items())
+        found.append(f"Device classes or precisions were mixed within this search (--allow-mixed). {devices}.")
+    return found
+
+
+def _brain_notices(analysis: Analysis) -> list[str]:
+    trivial = analysis.best_trivial
+    hms = analysis.tables.finished["hms"].dropna()
+    if trivial is None or hms.empty:
+        return []
+    name, value = trivial
+    above = int((hms > value).sum())
+    return [
+        f"{above} of {_count(len(hms), 'network')} score above the best image baseline ({name}, {value:.3f}). "
+        "These are point values; no interval of the difference is given."
+    ]
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {_word(noun, number)}"
+
+
+def _word(noun: str, number: int) -> str:
+    return noun if number == 1 else f"{noun}s"

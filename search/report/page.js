@@ -1,0 +1,118 @@
+"use strict";
+(() => {
+  const specs = JSON.parse(document.getElementById("figures").textContent);
+  const NARROW = 760; // px: below it, panels stand under each other
+
+  const colours = () => getComputedStyle(document.documentElement);
+
+  // Colour tokens such as "@hms" become the values of the scheme in use.
+  function painted(value, style) {
+    if (typeof value === "string") return /^@[a-z]+$/.test(value) ? style.getPropertyValue("--" + value.slice(1)).trim() : value;
+    if (Array.isArray(value)) return value.map((item) => painted(item, style));
+    if (value && typeof value === "object") {
+      return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, painted(item, style)]));
+    }
+    return value;
+  }
+
+  const axisNames = (layout, letter) =>
+    Object.keys(layout).filter((key) => new RegExp("^" + letter + "axis\\d*$").test(key)).sort((a, b) => (parseInt(a.slice(5)) || 1) - (parseInt(b.slice(5)) || 1));
+
+  // Panels side by side where there is room, else under each other.
+  function arrange(spec, available) {
+    const width = spec.square && spec.panels === 1 ? Math.min(available, 600) : available;
+    const layout = spec.layout, count = spec.panels || 1, margin = layout.margin;
+    if (width < 560) layout.font.size = 12;
+    if (count === 1 && !spec.square) return placeLegend(layout);
+    const columns = width >= NARROW ? count : 1, rows = Math.ceil(count / columns);
+    const gapX = spec.square ? 24 : 80, gapY = spec.square ? 48 : 76;
+    const room = width - margin.l - margin.r - (spec.square ? 84 : 0);
+    const panelWidth = Math.min((room - gapX * (columns - 1)) / columns, spec.square ? 480 : Infinity);
+    const panelHeight = spec.square ? panelWidth : rows === 1 ? layout.height - margin.t - margin.b : 220;
+    const inner = rows * panelHeight + (rows - 1) * gapY;
+    layout.width = width;
+    layout.height = inner + margin.t + margin.b;
+    axisNames(layout, "x").forEach((name, index) => {
+      const left = (index % columns) * (panelWidth + gapX) / room;
+      layout[name].domain = [left, Math.min(1, left + panelWidth / room)];
+    });
+    axisNames(layout, "y").forEach((name, index) => {
+      const top = 1 - Math.floor(index / columns) * (panelHeight + gapY) / inner;
+      layout[name].domain = [Math.max(0, top - panelHeight / inner), top];
+    });
+    placeLegend(layout);
+  }
+
+  // The legend stands a fixed distance under the plot, whatever the plot's height.
+  function placeLegend(layout) {
+    if (!layout.showlegend) return;
+    const inner = layout.height - layout.margin.t - layout.margin.b;
+    layout.legend.y = -58 / inner;
+    layout.height += 64;
+    layout.margin = { ...layout.margin, b: layout.margin.b + 64 };
+  }
+
+  function draw(box) {
+    const spec = painted(specs[box.dataset.figure], colours());
+    const width = box.clientWidth;
+    box.dataset.drawn = width;
+    arrange(spec, width);
+    const options = { displaylogo: false, responsive: false, displayModeBar: "hover", modeBarButtons: [["toImage"]] };
+    return Plotly.react(box, spec.data, { width, ...spec.layout }, options);
+  }
+
+  async function loadPlotly() {
+    const packed = document.getElementById("plotly");
+    const bytes = Uint8Array.from(atob(packed.textContent), (letter) => letter.charCodeAt(0));
+    const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+    const script = document.createElement("script");
+    script.textContent = await new Response(stream).text();
+    document.head.append(script);
+    packed.remove();
+  }
+
+  async function drawAll() {
+    for (const box of document.querySelectorAll(".plot")) {
+      await draw(box);
+      await new Promise((next) => setTimeout(next));
+    }
+  }
+
+  function followChanges() {
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", drawAll);
+    const observer = new ResizeObserver((entries) => {
+      for (const { target } of entries) if (target.clientWidth && Math.abs(target.clientWidth - target.dataset.drawn) > 2) draw(target);
+    });
+    document.querySelectorAll(".plot").forEach((box) => observer.observe(box));
+  }
+
+  function sortBy(button) {
+    const head = button.closest("th"), body = button.closest("table").tBodies[0];
+    const index = [...head.parentNode.children].indexOf(head);
+    const descending = head.getAttribute("aria-sort") === "ascending";
+    const key = (row) => row.children[index].dataset.key;
+    const compare = (a, b) => {
+      const numeric = Number(a) - Number(b);
+      return Number.isNaN(numeric) ? a.localeCompare(b) : numeric;
+    };
+    const rows = [...body.rows].sort((a, b) => {
+      const first = key(a), second = key(b);
+      if (first === "" || second === "") return (first === "") - (second === ""); // no value: last, either way
+      return descending ? compare(second, first) : compare(first, second);
+    });
+    head.parentNode.querySelectorAll("[aria-sort]").forEach((other) => other.setAttribute("aria-sort", "none"));
+    head.setAttribute("aria-sort", descending ? "descending" : "ascending");
+    body.append(...rows);
+  }
+
+  document.querySelectorAll(".sortable button").forEach((button) => button.addEventListener("click", () => sortBy(button)));
+
+  loadPlotly()
+    .then(drawAll)
+    .then(followChanges)
+    .catch((error) => {
+      console.error(error);
+      document.getElementById("unpack-failed").hidden = false;
+    })
+    .finally(() => { document.documentElement.dataset.ready = "true"; });
+})();

@@ -1,0 +1,99 @@
+"""The first screen: four key numbers, what ran, and the best networks."""
+
+from typing import Any
+
+from search.report.analysis import Analysis
+from search.report.artifacts import best_networks
+from search.report.figures.matrix import label
+from search.report.palette import FINISH_SYMBOLS
+from search.report.record import SearchRecord
+from search.report.wording import NOTHING, duration, flat, moment, number, share, significant
+
+BEST_LISTED = 5
+_STABLE = ("window", "tolerance", "ddof", "min_epochs")
+SHOWN = {False: _STABLE, True: (*_STABLE, "threshold", "threshold_sd", "threshold_after")}
+
+
+def cards(analysis: Analysis) -> list[dict[str, str]]:
+    """Key numbers: name, value, note."""
+    account, done = analysis.account, analysis.tables.finished
+    planned = f"of {account.planned_trials} planned" if account.planned_trials else "no number planned"
+    best = analysis.ranking[0] if analysis.ranking else None
+    untrained = account.epochs_untrained
+    part = f"{share(untrained / account.epochs_planned)} of planned epochs" if account.epochs_planned else ""
+    hours = account.device_seconds
+    return [
+        {"name": "Networks finished", "value": str(account.done), "note": planned},
+        {"name": "Best HMS", "value": number(done["hms"].max()), "note": f"trial {best}" if best is not None else ""},
+        {"name": "Epochs left untrained", "value": f"{untrained:,}", "note": part},
+        {"name": "Device time", "value": duration(hours), "note": f"wall time {duration(account.wall_seconds)}"},
+    ]
+
+
+def facts(analysis: Analysis) -> list[tuple[str, str]]:
+    """What ran, on what, for how long; only what the export knows."""
+    record, account = analysis.tables.record, analysis.account
+    stopping = {
+        key: value
+        for key, value in record.stopping.items()
+        if value is not None and key in SHOWN[record.stopping_rule == "threshold"]
+    }
+    guide = (record.config.get("search") or {}).get("guide")
+    rows = [
+        ("Data", _data(record)),
+        (
+            "Sampling",
+            (record.algorithm or NOTHING) + (f", guided by {guide}" if guide and record.algorithm != "rand" else ""),
+        ),
+        ("Budget", _budget(account.planned_trials, record.replicates)),
+        ("Stopping rule", (record.stopping_rule or NOTHING) + (f" ({flat(stopping)})" if stopping else "")),
+        ("States", ", ".join(f"{count} {state}" for state, count in account.states.items()) or NOTHING),
+        ("Finish", _finishes(account.finishes)),
+        ("Epochs", f"{account.epochs_trained:,} trained of {account.epochs_planned:,} planned by finished trials"),
+        ("Wall time", duration(account.wall_seconds)),
+        ("Device hours", number(account.device_seconds / 3600, 2)),
+        ("Devices", "; ".join(f"{count} × {name}" for name, count in account.devices.items()) or NOTHING),
+        ("Started", moment(record.created)),
+        ("Exported", moment(record.exported)),
+        ("About the data", "; ".join(record.data.get("warnings") or [])),
+    ]
+    return [(name, value) for name, value in rows if value and value != NOTHING]
+
+
+def _budget(planned: int | None, replicates: int) -> str:
+    trials = f"{planned} trials" if planned else "no number of trials planned"
+    return trials if replicates <= 1 else f"{trials}, {replicates} seeds of each sampled point"
+
+
+def _data(record: SearchRecord) -> str:
+    size = record.data.get("size")
+    parts = [record.data_name, f"{flat(list(size)[:2])} pixels" if size else ""]
+    parts += [f"{frames:,} {split} frames" for split, frames in record.data_frames.items()]
+    return ", ".join(part for part in parts if part)
+
+
+def _finishes(finishes: dict[str, int]) -> str:
+    return ", ".join(f"{count} {FINISH_SYMBOLS[name][2].removeprefix('stopped: ')}" for name, count in finishes.items())
+
+
+def best_table(analysis: Analysis) -> list[dict[str, Any]]:
+    """The best by HMS, and the best by each other metric where that is another network."""
+    tables = analysis.tables
+    chosen = {tid: f"{rank}" for rank, tid in enumerate(best_networks(tables, "hms", BEST_LISTED), 1)}
+    for metric, name in (("mse", "best MSE"), ("accuracy", "best accuracy")):
+        for tid in best_networks(tables, metric, 1, ascending=metric == "mse"):
+            chosen[tid] = f"{chosen[tid]}, {name}" if tid in chosen else name
+    rows = tables.trials.set_index("tid")
+    return [{"place": place, "tid": tid} | _network(rows.loc[tid], tables.parameters) for tid, place in chosen.items()]
+
+
+def _network(row: Any, parameters: list[str]) -> dict[str, Any]:
+    varied = ", ".join(f"{label(name)} {significant(row[name])}" for name in parameters)
+    return {
+        "hms": number(row["hms"]),
+        "mse": number(row["mse"], 4),
+        "accuracy": number(row["accuracy"]),
+        "epochs": f"{row['epochs_trained']:.0f} / {row['epochs_planned']:.0f}",
+        "finish": row["finish"],
+        "parameters": varied,
+    }

@@ -1,0 +1,15 @@
+"""The trials store: the only code that speaks MongoDB. Its contract is the docstring of `contract.py`."""
+
+from search.store.contract import Document, Job, State
+from search.store.documents import new_job_document, to_plain
+from search.store.driver_lock import DriverLock
+from search.store.epochs import Epochs
+from search.store.jobs import Jobs
+from search.store.outages import waiting
+from search.store.recovery import Recovery
+
+__all__ = ["Document", "Job", "State", "Store", "new_job_document", "to_plain", "waiting"]
+
+
+class Store(DriverLock, Jobs, Epochs, Recovery):
+    """A connected trials store: searches, driver lock, trials, leases, epochs, recovery."""

@@ -1,0 +1,82 @@
+"""The trials of a search as its driver and its reader see them: inserted, counted, read, cancelled."""
+
+from collections.abc import Iterable, Mapping
+
+from pymongo.errors import BulkWriteError
+
+from search.store.connection import Connection, speaks_mongo
+from search.store.contract import Document, State
+from search.store.fencing import changes, ended
+
+DUPLICATE_KEY = 11000
+
+
+class Jobs(Connection):
+    """Insert and read trials."""
+
+    @speaks_mongo
+    def insert(self, documents: Iterable[Document]) -> int:
+        """Insert trials made by `new_job_document`; returns how many were new.
+
+        A trial that the store already holds, by (exp_key, tid), stays as it is: an insert may be repeated.
+        """
+        batch = [dict(document) for document in documents]
+        if not batch:
+            return 0
+        try:
+            return len(self._jobs.insert_many(batch, ordered=False).inserted_ids)
+        except BulkWriteError as error:
+            details = error.details or {}
+            if any(failure["code"] != DUPLICATE_KEY for failure in details["writeErrors"]):
+                raise
+            return int(details["nInserted"])
+
+    @speaks_mongo
+    def counts(self, name: str) -> dict[str, int]:
+        """Trials of each state, all five named; their sum is what the budget has used."""
+        groups = self._jobs.aggregate(
+            [{"$match": {"exp_key": name}}, {"$group": {"_id": "$state", "count": {"$sum": 1}}}]
+        )
+        found = {group["_id"]: int(group["count"]) for group in groups}
+        return {state.name: found.get(int(state), 0) for state in State}
+
+    @speaks_mongo
+    def jobs(self, name: str, newer_than: Mapping[int, int] | None = None) -> list[Document]:
+        """Trials sorted by tid; with `newer_than` (tid -> version known), only those that changed since.
+
+        Versions, unlike times, cannot miss a write that was committed late.
+        """
+        query: Document = {"exp_key": name}
+        if newer_than:
+            versions = self._jobs.find(query, {"_id": False, "tid": True, "version": True})
+            query["tid"] = {"$in": [job["tid"] for job in versions if newer_than.get(job["tid"]) != job["version"]]}
+        return list(self._jobs.find(query, {"_id": False}).sort("tid", 1))
+
+    @speaks_mongo
+    def job(self, name: str, tid: int) -> Document | None:
+        """One trial; None when there is none of that tid."""
+        return self._jobs.find_one({"exp_key": name, "tid": tid}, {"_id": False})
+
+    @speaks_mongo
+    def missing_tids(self, name: str, count: int) -> list[int]:
+        """The `count` lowest tids that no trial has: no holes stay after a driver died between choice and insert."""
+        used = set(self._jobs.distinct("tid", {"exp_key": name}))
+        return [tid for tid in range(len(used) + count) if tid not in used][:count]
+
+    @speaks_mongo
+    def cancel(self, name: str, tid: int | None = None) -> list[int]:
+        """Cancel one trial, or all, that waits or runs; returns their tids. A worker notices at its next heartbeat."""
+        query: Document = {"exp_key": name, "state": {"$in": [int(State.NEW), int(State.RUNNING)]}}
+        if tid is not None:
+            query["tid"] = tid
+        running = {"$eq": ["$state", int(State.RUNNING)]}
+        update = changes(
+            {
+                "state": int(State.CANCEL),
+                "token": None,
+                "lease_until": None,
+                "history": {"$cond": [running, ended("cancelled"), "$history"]},
+            }
+        )
+        tids = sorted(job["tid"] for job in self._jobs.find(query, {"tid": True}))
+        return [tid for tid in tids if self._jobs.update_one({**query, "tid": tid}, update).modified_count]

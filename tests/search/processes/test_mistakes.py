@@ -1,0 +1,70 @@
+"""What a person does wrong: each mistake gets one clear message, the next command, and its exit code."""
+
+import pytest
+
+
+def refused(done, code, *words):
+    assert done.code == code, (done.out, done.err)
+    assert "Traceback" not in done.err + done.out
+    for word in words:
+        assert word in done.err, done.err
+
+
+def test_a_typo_in_the_yaml(hms):
+    hms.config.write_text(hms.config.read_text().replace("learning_rate", "leraning_rate"))
+    refused(hms("run", str(hms.config)), 2, "did you mean `learning_rate`")
+
+
+def test_a_missing_configuration(hms):
+    refused(hms("run", "configs/none.yaml"), 2, "configs/none.yaml does not exist")
+
+
+def test_an_unknown_option_and_command(hms):
+    assert hms("run", str(hms.config), "--wrokers", "2").code == 2
+    assert hms("rnu").code == 2
+
+
+def test_a_store_that_does_not_answer(hms):
+    uri = "mongodb://someone:pa55word@127.0.0.1:9/?serverSelectionTimeoutMS=500"
+    done = hms("run", str(hms.config), "--mongo", uri)
+    refused(done, 3, "127.0.0.1:9", "--mongo")
+    assert "pa55word" not in done.err + done.out
+
+
+def test_no_uri_at_all(hms):
+    refused(hms("run", str(hms.config), "--mongo", "localhost"), 2, "neither a mongodb:// URI nor a file: localhost")
+
+
+def test_data_that_are_not_prepared(hms, tmp_path):
+    hms.environment["HMS_DATA"] = str(tmp_path / "empty")
+    text = hms.config.read_text().replace("learner: toy, ", "") + "data: {dataset: kitti}\n"
+    hms.config.write_text(text)
+    refused(hms("run", str(hms.config)), 2, "hms data kitti DIR --name kitti")
+
+
+def test_an_unreadable_hkl(hms, tmp_path):
+    folder = tmp_path / "release"
+    folder.mkdir()
+    for name in ("X_train.hkl", "sources_train.hkl"):
+        (folder / name).write_bytes(b"not an HDF5 file")
+    hms.environment["HMS_DATA"] = str(tmp_path / "data")
+    refused(hms("data", "hkl", str(folder)), 2, "X_train.hkl")
+
+
+def test_a_folder_without_recordings(hms, tmp_path):
+    hms.environment["HMS_DATA"] = str(tmp_path / "data")
+    refused(hms("data", "kitti", str(tmp_path)), 2, str(tmp_path))
+
+
+def test_a_worker_for_no_search(hms):
+    refused(hms("worker", "--name", "nothing"), 2, "hms run CONFIG")
+
+
+def test_weights_that_do_not_exist(hms, tmp_path):
+    refused(hms("score", str(tmp_path / "network.pt")), 2, "does not exist")
+
+
+@pytest.mark.parametrize("command", ["run", "driver", "worker", "status", "retry", "cancel", "report", "export"])
+def test_every_command_has_help(hms, command):
+    done = hms(command, "--help")
+    assert done.code == 0 and "Usage: " in done.out
