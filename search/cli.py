@@ -78,6 +78,7 @@ def run(
         outcome, report = run_search(
             _place(mongo),
             settings,
+            config,
             workers=workers,
             devices=devices.split(",") if devices else None,
             allow_mixed=allow_mixed,
@@ -103,7 +104,7 @@ def driver(
     settings = load_config(config, overrides, name)
     with _place(mongo).store(settings.search.lease_seconds) as store:
         settings = resolve_device(store, settings)
-        open_search(store, settings, force_space=force_space)
+        open_search(store, settings, config, force_space=force_space)
         with shown_progress(Console()) as progress:
             note_materials(store, settings, progress)
         outcome = drive(store, settings, say=_say)

@@ -48,6 +48,7 @@ RESULT_COLUMNS = (
     "precision",
     "threads",
 )
+PARTS = ("training", "validation", "hms", "mse", "matching")
 ARTIFACTS = ("rdm.npz", "predictions.npz")
 
 
@@ -60,7 +61,8 @@ def export_tables(store: Store, name: str, folder: RunFolder, data_root: Path, o
     for table, stem in ((trials, "trials"), (epochs, "epochs")):
         _replace(out / f"{stem}.csv", lambda path, table=table: table.to_csv(path, index=False))
         _replace(out / f"{stem}.parquet", lambda path, table=table: table.to_parquet(path, index=False))
-    document = search_document(search, trials, epochs)
+    trial_seconds = [job["result"].get("seconds", {}) for job in store.jobs(name)]
+    document = search_document(search, trials, epochs, trial_seconds)
     document |= _brain(out, data_root, search["config"])
     text = json.dumps(document, indent=1, default=str, allow_nan=False)
     _replace(out / "search.json", lambda path: path.write_text(text, encoding="utf-8"))
@@ -104,13 +106,15 @@ def epochs_table(store: Store, name: str) -> pd.DataFrame:
     return table.reindex(columns=[*first, *rest])
 
 
-def search_document(search: dict[str, Any], trials: pd.DataFrame, epochs: pd.DataFrame) -> dict[str, Any]:
+def search_document(
+    search: dict[str, Any], trials: pd.DataFrame, epochs: pd.DataFrame, trial_seconds: list[dict[str, float]]
+) -> dict[str, Any]:
     """`search.json`: what ran, on what, when, and where the time went (seconds, summed over trials)."""
     config = search["config"]
     done = trials["state"] == "DONE"
-    results = {key: float(epochs[f"seconds_{key}"].sum()) for key in _seconds_in(epochs)}
-    seconds = {"preparation": float(search.get("preparation_seconds") or 0.0), **results}
-    seconds |= search.get("seconds", {})
+    seconds = {"preparation": float(search.get("preparation_seconds") or 0.0)}
+    seconds |= {part: float(epochs[f"seconds_{part}"].sum()) for part in PARTS if f"seconds_{part}" in epochs}
+    seconds |= {part: sum(job[part] for job in trial_seconds if part in job) for part in ("checkpoint", "store")}
     devices = sorted({str(d).partition(":")[0] for d in trials.loc[done, "device"].dropna()})
     mixed = len(devices) > 1 or any(device != config["training"]["device"] for device in devices)
     materials = search.get("materials") or {}
@@ -133,8 +137,8 @@ def search_document(search: dict[str, Any], trials: pd.DataFrame, epochs: pd.Dat
         "mixed_precision": mixed,
         "wall_seconds": search.get("wall_seconds"),
         "seconds": seconds,
-        "warnings": _warnings(trials, mixed),
-        "rerun_command": f"hms run CONFIG --name {search['exp_key']}",
+        "warnings": list((materials.get("video") or {}).get("warnings", [])),
+        "rerun_command": f"hms run {search.get('config_file', 'CONFIG')} --name {search['exp_key']}",
     }
 
 
@@ -165,27 +169,6 @@ def reduced_sizes(config: dict[str, Any]) -> dict[str, dict[str, Any]]:
     return {key: {"ours": ours, "paper": paper} for key, (ours, paper) in pairs.items() if ours != paper}
 
 
-def _seconds_in(epochs: pd.DataFrame) -> list[str]:
-    return [str(column).removeprefix("seconds_") for column in epochs.columns if str(column).startswith("seconds_")]
-
-
-def _warnings(trials: pd.DataFrame, mixed: bool) -> list[str]:
-    warnings = []
-    if mixed:
-        warnings.append("Trials ran on another device class than the configuration's (--allow-mixed).")
-    for finish, meaning in (("diverged", "diverged"), ("collapsed", "collapsed (HMS undefined)")):
-        tids = trials.loc[trials["finish"] == finish, "tid"].tolist()
-        if tids:
-            warnings.append(f"{len(tids)} of {len(trials)} networks {meaning}: trials {', '.join(map(str, tids))}.")
-    unmoved = trials.loc[trials["unmoved"].fillna(False).astype(bool), "tid"].tolist()
-    if unmoved:
-        warnings.append(f"HMS never left its untrained value in trials {', '.join(map(str, unmoved))} (`unmoved`).")
-    failed = trials.loc[trials["state"] == "ERROR", "tid"].tolist()
-    if failed:
-        warnings.append(f"Trials in ERROR: {', '.join(map(str, failed))}.")
-    return warnings
-
-
 def _brain(out: Path, data_root: Path, config: dict[str, Any]) -> dict[str, Any]:
     """Human RDM, baselines and noise ceiling, where the 92 stimuli are on this machine."""
     try:
@@ -195,6 +178,7 @@ def _brain(out: Path, data_root: Path, config: dict[str, Any]) -> dict[str, Any]
     ceiling = noise_ceiling(stimuli.human_rdms)
     arrays = {
         "human_rdm": stimuli.human_rdm.astype(np.float32),
+        "subject_rdms": stimuli.human_rdms.mean(axis=1).astype(np.float32),
         "categories": np.array(stimuli.categories),
         "labels": np.array(stimuli.labels),
     }

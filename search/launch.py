@@ -11,7 +11,7 @@ from typing import Protocol
 
 from search.errors import HmsError, UsageError
 from search.process_identity import ProcessIdentity
-from search.store import State, Store
+from search.store import Store
 
 QUICK_DEATHS = 3
 QUICK_SECONDS = 10.0
@@ -41,7 +41,8 @@ class _Running:
 class LocalProcesses:
     """Workers as processes of this machine, one a device slot, each in its own session so that Ctrl-C passes them by.
 
-    The store's URI reaches them through the environment, never through their command line.
+    A URI reaches them through the environment, never through their command line; without one (`uri` None) each joins
+    the embedded server by itself, and so keeps it alive.
     """
 
     def __init__(
@@ -49,7 +50,7 @@ class LocalProcesses:
         slots: list[str],
         *,
         name: str,
-        uri: str,
+        uri: str | None,
         logs: Path,
         results: Path,
         threads: int,
@@ -57,13 +58,13 @@ class LocalProcesses:
         allow_mixed: bool = False,
     ) -> None:
         self.slots, self.name, self.logs, self.store = slots, name, logs, store
-        self.environment = {**os.environ, "HMS_MONGO": uri, "HMS_RESULTS": str(results)}
+        self.environment = {**os.environ, "HMS_MONGO": uri or "", "HMS_RESULTS": str(results)}
         self.options = ["--threads", str(threads)] + (["--allow-mixed"] if allow_mixed else [])
         self.running: dict[int, _Running] = {}
 
     def start(self) -> None:
         """Start all workers, after giving back what dead workers of this machine still hold."""
-        release_dead(self.store, self.name)
+        self.store.release_dead(self.name)
         self.logs.mkdir(parents=True, exist_ok=True)
         for number in range(len(self.slots)):
             self.running[number] = self._spawn(number)
@@ -132,14 +133,6 @@ class LocalProcesses:
         error = HmsError(f"worker {number} cannot run (exit code {code}); the end of {log}:\n{tail}")
         error.exit_code = code if code in (2, 3) else 1
         return error
-
-
-def release_dead(store: Store, name: str) -> None:
-    """Give back at once the trials of workers of this machine that are certainly dead: no restart waits for a lease."""
-    for document in store.jobs(name):
-        identity = ProcessIdentity.from_dict(document["owner"])
-        if document["state"] == State.RUNNING and identity is not None and identity.known_dead():
-            store.release(name, document["owner"])
 
 
 def device_slots(devices: list[str], per_device: int) -> list[str]:

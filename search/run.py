@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from search.config import SearchConfig
 from search.config_reader import parse_config
-from search.driver import Driver, Outcome
 from search.errors import UnknownSearch
 from search.launch import LocalProcesses, default_devices, device_slots
 from search.mongod import EmbeddedServer
@@ -20,6 +20,9 @@ from search.progress import Progress
 from search.provenance import provenance, usable_cores
 from search.store import Document, Store
 from search.watch import Watcher
+
+if TYPE_CHECKING:
+    from search.driver import Outcome
 
 
 @dataclass
@@ -81,8 +84,8 @@ def resolve_device(store: Store, config: SearchConfig) -> SearchConfig:
     return config.model_copy(update={"training": config.training.model_copy(update={"device": device})})
 
 
-def open_search(store: Store, config: SearchConfig, *, force_space: bool = False) -> bool:
-    """Create the search or continue it; whether it was created.
+def open_search(store: Store, config: SearchConfig, file: Path, *, force_space: bool = False) -> bool:
+    """Create the search or continue it; whether it was created. `file` is noted for the command that repeats it.
 
     Raises:
         SearchChanged: it exists with another space or training configuration.
@@ -94,6 +97,7 @@ def open_search(store: Store, config: SearchConfig, *, force_space: bool = False
         provenance=provenance(),
         force_space=force_space,
     )
+    store.update_search(config.search.name, config_file=str(file))
     return created
 
 
@@ -104,8 +108,10 @@ def drive(
     say: Callable[[str], None],
     each_cycle: Callable[[list[Document]], None] = lambda documents: None,
     on_outage: Callable[[], object] = lambda: None,
-) -> Outcome:
+) -> "Outcome":
     """Run the driver until the budget is spent or SIGINT/SIGTERM; adds the wall seconds to the search."""
+    from search.driver import Driver  # it imports HyperOpt, which takes a second
+
     stop = threading.Event()
     previous = {n: signal.signal(n, _stopper(stop)) for n in (signal.SIGINT, signal.SIGTERM)}
     started = time.monotonic()
@@ -124,6 +130,7 @@ def drive(
 def run_search(
     place: Place,
     config: SearchConfig,
+    file: Path,
     *,
     workers: int | None,
     devices: list[str] | None,
@@ -132,16 +139,16 @@ def run_search(
     say: Callable[[str], None],
     progress: Progress,
     watcher: Watcher,
-) -> tuple[Outcome, Path]:
+) -> "tuple[Outcome, Path]":
     """Prepare, launch workers, drive, export, report. Returns the outcome and the path of `report.html`."""
     folder = RunFolder.of(place.results, config.search.name)
     with place.server() as server, Store.connect(server.uri, lease_seconds=config.search.lease_seconds) as store:
         config = resolve_device(store, config)
-        created = open_search(store, config, force_space=force_space)
+        created = open_search(store, config, file, force_space=force_space)
         say(f"{'new search' if created else 'continuing'} `{config.search.name}` in {folder.root}")
         if not _budget_spent(store, config):
             note_materials(store, config, progress)
-        launcher = _launcher(store, config, server.uri, place, folder, workers, devices, allow_mixed)
+        launcher = _launcher(store, config, place, folder, workers, devices, allow_mixed)
         outcome = _drive_with(launcher, store, config, say, watcher, server.revive)
         report = make_report(store, config.search.name, folder)
     return outcome, report
@@ -178,7 +185,7 @@ def _drive_with(
     say: Callable[[str], None],
     watcher: Watcher,
     on_outage: Callable[[], object],
-) -> Outcome:
+) -> "Outcome":
     launched = False
 
     def each_cycle(documents: list[Document]) -> None:
@@ -202,7 +209,6 @@ def _drive_with(
 def _launcher(
     store: Store,
     config: SearchConfig,
-    uri: str,
     place: Place,
     folder: RunFolder,
     workers: int | None,
@@ -217,7 +223,7 @@ def _launcher(
     return LocalProcesses(
         slots,
         name=name,
-        uri=uri,
+        uri=place.uri,
         logs=folder.logs,
         results=place.results,
         threads=max(1, cores // count),

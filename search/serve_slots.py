@@ -4,7 +4,7 @@ import signal
 import threading
 from collections.abc import Callable
 
-from search.launch import LocalProcesses, default_devices, device_slots, release_dead
+from search.launch import LocalProcesses, default_devices, device_slots
 from search.paths import RunFolder, data_root
 from search.provenance import usable_cores
 from search.run import Place, stored_config
@@ -39,7 +39,7 @@ def serve(
                 from search.materials import prepare
 
                 prepare(config, data_root())
-            release_dead(store, name)
+            store.release_dead(name)
             worker = Worker(
                 store,
                 config,
@@ -48,6 +48,7 @@ def serve(
                 data_root=data_root(),
                 allow_mixed=allow_mixed,
                 say=say,
+                on_outage=server.revive,
             )
             worker.stop_on_signals()
             ended = worker.run()
@@ -61,7 +62,6 @@ def serve(
 def _serve_many(
     store: Store,
     name: str,
-    uri: str,
     place: Place,
     folder: RunFolder,
     slots: list[str],
@@ -75,7 +75,7 @@ def _serve_many(
     launcher = LocalProcesses(
         slots,
         name=name,
-        uri=uri,
+        uri=place.uri,
         logs=folder.logs,
         results=place.results,
         threads=threads,

@@ -66,9 +66,11 @@ class Worker:
         data_root: Path,
         allow_mixed: bool = False,
         say: Say = print,
+        on_outage: Callable[[], object] = lambda: None,
     ) -> None:
         self.store, self.config, self.slot = store, config, slot
         self.folder, self.data_root, self.allow_mixed, self.say = folder, data_root, allow_mixed, say
+        self.on_outage = on_outage
         self.name = config.search.name
         self.owner = {**ProcessIdentity.current().to_dict(), "device": slot.device, "slot": slot.number}
         self.stopping = threading.Event()
@@ -104,6 +106,7 @@ class Worker:
                     break
             except StoreUnreachable as error:
                 self.say(f"waiting for the store: {error}")
+                self.on_outage()
                 self.stopping.wait(IDLE_LIMIT)
                 continue
             if job is None:
@@ -212,6 +215,7 @@ class TrialRun:
                 self._write(kind, payload)
             except StoreUnreachable as error:
                 self.worker.say(f"trial {self.job.tid}: the store is away, {len(self.waiting)} messages wait: {error}")
+                self.worker.on_outage()
                 if self.worker.stopping.is_set():
                     self.outcome = "left to its lease: the store was away at the end"
                 return
