@@ -183,7 +183,7 @@ def _brain(out: Path, data_root: Path, config: dict[str, Any]) -> dict[str, Any]
         "labels": np.array(stimuli.labels),
     }
     temporary = out / "brain.part.npz"
-    np.savez_compressed(temporary, **arrays)  # type: ignore[arg-type]
+    np.savez_compressed(temporary, **arrays)
     temporary.replace(out / "brain.npz")
     return {
         "hms_baselines": baselines(stimuli),

@@ -199,6 +199,8 @@ def _drive_with(
     try:
         with watcher:
             outcome = drive(store, config, say=say, each_cycle=each_cycle, on_outage=on_outage)
+            if launched:
+                watcher.update(store.jobs(config.search.name), at_once=True)
         if outcome.interrupted:
             say("interrupted: the workers write a checkpoint and give their trials back")
     finally:

@@ -54,9 +54,7 @@ def serve(
             ended = worker.run()
             say(f"worker of `{name}` on {slots[0]}: {ended} trials ended here")
         else:
-            _serve_many(
-                store, name, server.uri, place, folder, slots, threads, allow_mixed, config.search.grace_seconds
-            )
+            _serve_many(store, name, place, folder, slots, threads, allow_mixed, config.search.grace_seconds)
 
 
 def _serve_many(

@@ -31,9 +31,9 @@ class Watcher:
         if self.live is not None:
             self.live.stop()
 
-    def update(self, documents: list[Document]) -> None:
-        """Draw the trials, by tid."""
-        if time.monotonic() - self.drawn < REFRESH_SECONDS:
+    def update(self, documents: list[Document], *, at_once: bool = False) -> None:
+        """Draw the trials, by tid; `at_once` however short ago the last drawing was."""
+        if not at_once and time.monotonic() - self.drawn < REFRESH_SECONDS:
             return
         self.drawn = time.monotonic()
         if self.live is not None:

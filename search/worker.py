@@ -201,10 +201,12 @@ class TrialRun:
             if self.outcome is None and not self.waiting:
                 if deadline is not None and time.monotonic() > deadline:
                     child.kill()
-                    self.waiting.append(("preempted", {"late": True}))
+                    self.waiting.append(("preempted", {}))
                 elif not open_pipe:
                     child.join()
-                    self.waiting.append(("crashed", {"exitcode": child.exitcode}))
+                    # Asked to stop before it could listen, it is no crash.
+                    how = "crashed" if deadline is None else "preempted"
+                    self.waiting.append((how, {"exitcode": child.exitcode}))
 
     def _flush(self) -> None:
         """Write waiting messages in order; what the store cannot take now stays for the next turn."""

@@ -17,7 +17,7 @@ import pytest
 TOY = """\
 search: {name: toy, max_trials: 4, seed: 1, lease_seconds: 6, heartbeat_seconds: 1, grace_seconds: 5}
 space: {learning_rate: {log_uniform: [1e-4, 1e-2]}, epochs: {choice: [40]}}
-training: {learner: toy, toy_seconds: 0.05, device: cpu}
+training: {learner: toy, toy_seconds: 0.01, device: cpu}
 metrics: {every: 5}
 """
 
@@ -41,6 +41,7 @@ class Hms:
     config: Path
     environment: dict[str, str] = field(default_factory=dict)
     started: list[subprocess.Popen[str]] = field(default_factory=list)
+    first: Finished | None = None
 
     def start(self, *arguments: str) -> subprocess.Popen[str]:
         process = subprocess.Popen(
@@ -86,9 +87,21 @@ class Hms:
 
 @pytest.fixture
 def hms(tmp_path: Path) -> Iterator[Hms]:
-    config = tmp_path / "toy.yaml"
+    yield from _runner(tmp_path)
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hms]:
+    """A results folder with one finished toy search of four trials by two workers; tests must not change it."""
+    for runner in _runner(tmp_path_factory.mktemp("finished")):
+        runner.first = runner("run", str(runner.config), "--workers", "2")
+        yield runner
+
+
+def _runner(folder: Path) -> Iterator[Hms]:
+    config = folder / "toy.yaml"
     config.write_text(TOY)
-    runner = Hms(tmp_path / "results", config)
+    runner = Hms(folder / "results", config)
     yield runner
     for process in [*runner.started, *runner.processes()]:
         try:

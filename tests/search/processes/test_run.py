@@ -1,33 +1,76 @@
-"""`hms run`, `driver`, `worker` from the outside: what a person types, sees and gets."""
+"""`hms run`, `driver`, `worker`, `status`, `export` from the outside: what a person types, sees and gets."""
 
 import json
 import re
 from pathlib import Path
 
+from hyperopt import STATUS_OK
+
 from search.mongod import embedded_server
+from search.store import Store
+from search.store.hyperopt_adapter import as_hyperopt_trials
 
 
-def test_a_search_runs_and_the_same_command_adds_nothing(hms, expect_whole):
-    first = hms("run", str(hms.config), "--workers", "2")
+def test_a_search_runs_and_the_report_is_the_last_line(finished, expect_whole):
+    first = finished.first
     assert first.code == 0, first.err
     report = Path(first.lines[-1])
     assert report.name == "report.html" and report.stat().st_size > 10_000
-    expect_whole(*hms.tables(), 4)
+    expect_whole(*finished.tables(), 4)
+    assert not finished.processes()
 
-    again = hms("run", str(hms.config), "--workers", "2")
+
+def test_the_same_command_adds_nothing_and_says_so(finished):
+    again = finished("run", str(finished.config), "--workers", "2")
     assert again.code == 0 and "nothing to add" in again.out
-    assert again.lines[-1] == str(report)
-
-    more = hms("run", str(hms.config), "--workers", "2", "--set", "search.max_trials=5")
-    assert more.code == 0, more.err
-    expect_whole(*hms.tables(), 5)
-    assert not hms.processes()
+    assert again.lines[-1] == finished.first.lines[-1]
+    assert len(finished.tables()[0]) == 4
 
 
-def test_driver_and_workers_started_by_hand_do_the_same_search(hms, tmp_path, until, expect_whole):
-    alone = hms("run", str(hms.config), "--workers", "1")
-    assert alone.code == 0, alone.err
-    expected = [trial["param.learning_rate"] for trial in hms.tables()[0]]
+def test_a_changed_configuration_is_refused_with_the_difference(finished):
+    changed = finished("run", str(finished.config), "--set", "stopping.tolerance=0.5")
+    assert changed.code == 2
+    assert "stopping.tolerance: 0.01 -> 0.5" in changed.err and "--name" in changed.err
+    assert "Traceback" not in changed.err
+
+
+def test_status_of_a_finished_search(finished):
+    shown = finished("status", "toy")
+    assert shown.code == 0 and "4 DONE; finished" in shown.out
+    assert finished("status").out.startswith("toy: 4 DONE")
+    unknown = finished("status", "tay")
+    assert unknown.code == 2 and "toy" in unknown.err
+
+
+def test_export_writes_every_format(finished, tmp_path):
+    formats = {"csv": "trials.csv", "parquet": "epochs.parquet", "json": "trials.json", "latex": "trials.tex"}
+    for kind, stem in formats.items():
+        done = finished("export", "toy", "--format", kind, "--out", str(tmp_path / kind))
+        assert done.code == 0, done.err
+        assert (tmp_path / kind / stem).stat().st_size > 100
+    search = json.loads((tmp_path / "csv" / "search.json").read_text())
+    assert search["hashes"]["training"] and search["provenance"]["packages"]["torch"]
+    assert search["rerun_command"] == f"hms run {finished.config} --name toy"
+    assert finished("export", "toy", "--format", "xls").code == 2
+
+
+def test_a_larger_budget_continues_and_replicates_share_a_point(hms, expect_whole):
+    two = ("run", str(hms.config), "--workers", "2", "--set", "search.replicates=2")
+    two += ("--set", "search.algorithm=anneal")
+    assert hms(*two, "--set", "search.max_trials=2").code == 0
+    done = hms(*two)
+    assert done.code == 0, done.err
+    trials, epochs = hms.tables()
+    expect_whole(trials, epochs, 4)
+    assert [(trial["point"], trial["replicate"]) for trial in trials] == [(0, 0), (0, 1), (1, 0), (1, 1)]
+    rates = [trial["param.learning_rate"] for trial in trials]
+    assert rates[0] == rates[1] != rates[2] == rates[3]
+    assert len({trial["hms"] for trial in trials}) == 4
+
+
+def test_driver_and_workers_started_by_hand_do_the_same_search(finished, hms, tmp_path, until, expect_whole):
+    shown = ("tid", "param.learning_rate", "finish", "epochs_trained", "hms", "mse")
+    expected = [[trial[key] for key in shown] for trial in finished.tables()[0]]
     with embedded_server(tmp_path / "server") as uri:
         hms.environment["HMS_MONGO"] = uri
         driver = hms.start("driver", str(hms.config))
@@ -37,50 +80,13 @@ def test_driver_and_workers_started_by_hand_do_the_same_search(hms, tmp_path, un
         assert [hms.wait(worker).code for worker in workers] == [0, 0]
         trials, epochs = hms.tables()
         expect_whole(trials, epochs, 4)
-        assert [trial["param.learning_rate"] for trial in trials] == expected
-        secret = re.search(r"//[^:]+:([^@]+)@", uri).group(1)
-        kept = [path for path in (tmp_path / "results").rglob("*") if path.is_file()]
-        assert not [path for path in kept if secret.encode() in path.read_bytes() and ".mongod" not in path.parts]
+        assert [[trial[key] for key in shown] for trial in trials] == expected
 
+        with Store.connect(uri) as store:
+            read_back = as_hyperopt_trials(store.jobs("toy"))
+        assert read_back.statuses() == [STATUS_OK] * 4
+        assert read_back.best_trial["result"]["hms"] == max(trial["hms"] for trial in trials)
+        assert read_back.vals["learning_rate"] == [trial["param.learning_rate"] for trial in trials]
 
-def test_a_changed_configuration_is_refused_with_the_difference(hms):
-    assert hms("run", str(hms.config), "--set", "search.max_trials=1").code == 0
-    changed = hms("run", str(hms.config), "--set", "stopping.tolerance=0.5")
-    assert changed.code == 2
-    assert "stopping.tolerance: 0.01 -> 0.5" in changed.err and "--name" in changed.err
-    assert "Traceback" not in changed.err
-
-
-def test_replicates_share_a_point_and_differ_in_seed(hms):
-    done = hms("run", str(hms.config), "--workers", "2", "--set", "search.replicates=2")
-    assert done.code == 0, done.err
-    trials, _ = hms.tables()
-    assert [(trial["point"], trial["replicate"]) for trial in trials] == [(0, 0), (0, 1), (1, 0), (1, 1)]
-    rates = [trial["param.learning_rate"] for trial in trials]
-    assert rates[0] == rates[1] != rates[2] == rates[3]
-    assert len({trial["hms"] for trial in trials}) == 4
-
-
-def test_status_of_a_finished_search(hms):
-    assert hms("run", str(hms.config), "--set", "search.max_trials=2").code == 0
-    shown = hms("status", "toy")
-    assert shown.code == 0 and "2 DONE; finished" in shown.out
-    assert hms("status").out.startswith("toy: 2 DONE")
-    unknown = hms("status", "tay")
-    assert unknown.code == 2 and "toy" in unknown.err
-
-
-def test_export_writes_every_format(hms, tmp_path):
-    assert hms("run", str(hms.config), "--set", "search.max_trials=2").code == 0
-    for kind, stem in (
-        ("csv", "trials.csv"),
-        ("parquet", "epochs.parquet"),
-        ("json", "trials.json"),
-        ("latex", "trials.tex"),
-    ):
-        done = hms("export", "toy", "--format", kind, "--out", str(tmp_path / kind))
-        assert done.code == 0, done.err
-        assert (tmp_path / kind / stem).stat().st_size > 100
-    search = json.loads((tmp_path / "csv" / "search.json").read_text())
-    assert search["hashes"]["training"] and search["provenance"]["packages"]["torch"]
-    assert hms("export", "toy", "--format", "xls").code == 2
+        secret = re.search(r"//[^:]+:([^@]+)@", uri).group(1).encode()
+        assert not [path for path in hms.results.rglob("*") if path.is_file() and secret in path.read_bytes()]

@@ -1,0 +1,84 @@
+"""A whole search in miniature with nothing but real parts: video, brain data, objects, PredNets, `mongod`."""
+
+import json
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+CONFIG = """\
+search: {name: mini, max_trials: 2, seed: 3}
+space: {learning_rate: {log_uniform: [1e-3, 1e-2]}, filter_size_R1: {stepped: [2, 3]}}
+data: {dataset: demo, height: 24, width: 32}
+network: {channels: [3, 4, 8, 8]}
+training: {nt: 6, epochs: 10, batch_size: 2, train_sequences: 4, val_sequences: 4, device: cpu}
+metrics: {mse: {max_windows: 4}, matching: {objects: 16, views: 6, trials: 20, gallery: 16, same_family: 3, frames: 3}}
+"""
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory):
+    given = os.environ.get("HMS_TEST_DATA")
+    if not given:
+        pytest.skip("HMS_TEST_DATA is not set: it holds the 92 stimuli and the human RDMs")
+    return Path(given), tmp_path_factory.mktemp("data")
+
+
+@pytest.fixture
+def mini(hms, data):
+    hms.config.write_text(CONFIG)
+    hms.environment["HMS_DATA"] = str(data[1])
+    done = hms("data", "stimuli92", "--from", str(data[0] / "human92"))
+    assert done.code == 0, done.err
+    return hms
+
+
+def test_a_search_with_real_parts(mini, expect_whole):
+    done = mini("run", str(mini.config), "--workers", "2")
+    assert done.code == 0, done.err
+    trials, epochs = mini.tables("mini")
+    expect_whole(trials, epochs, 2)
+    for row in epochs:
+        assert (row["hms_status"], row["mse_status"], row["accuracy_status"]) == ("ok", "ok", "ok")
+        assert -1 <= row["hms"] <= 1 and 0 <= row["accuracy"] <= 1 and row["mse"] > 0
+    for tid in (0, 1):
+        curve = [row["mse"] for row in epochs if row["tid"] == tid]
+        assert curve[-1] < 0.8 * curve[0], "two networks that learn nothing"
+    assert all(trial["mse_test"] > 0 for trial in trials)
+
+    folder = mini.results / "mini"
+    rdm = np.load(folder / "trials" / "000000" / "rdm.npz")["rdm"]
+    assert rdm.shape == (92, 92) and np.allclose(rdm, rdm.T)
+    search = json.loads((folder / "tables" / "search.json").read_text())
+    assert search["hms_baselines"]["pixels"] == pytest.approx(0.10645374653499715, abs=1e-10)
+    assert search["data"]["train_frames"] > 200 and search["mse_windows_digest"]
+    assert set(search["seconds"]) >= {"training", "hms", "mse", "matching", "checkpoint", "store", "preparation"}
+
+    weights = folder / "trials" / "000000" / "network.pt"
+    scored = mini("score", str(weights), "--config", str(mini.config), "--json")
+    assert scored.code == 0, scored.err
+    row = json.loads(scored.out)
+    for metric in ("hms", "mse", "accuracy"):
+        assert row[metric] == pytest.approx(trials[0][metric], rel=1e-5), metric
+
+
+def test_a_learning_rate_that_diverges_is_a_result_and_not_an_error(mini):
+    settings = ["space={learning_rate: {choice: [1.0e+6]}}", "search.max_trials=1", "training.epochs=60"]
+    done = mini("run", str(mini.config), *[word for setting in settings for word in ("--set", setting)])
+    assert done.code == 0, done.err
+    (trial,), _ = mini.tables("mini")
+    assert trial["finish"] in ("diverged", "collapsed") and trial["status"] == "fail"
+    assert trial["state"] == "DONE" and trial["hms"] is None and trial["hms_status"] != "ok"
+    assert "diverged" in done.out or "collapsed" in done.out
+
+
+def test_trials_that_cannot_run_end_in_error_with_exit_code_4(mini):
+    done = mini("run", str(mini.config), "--set", "training.nt=200", "--set", "search.max_trials=2", "--workers", "2")
+    assert done.code == 4, (done.out, done.err)
+    trials, _ = mini.tables("mini")
+    assert {trial["state"] for trial in trials} == {"ERROR"}
+    assert "200 frames" in trials[0]["error"]
+    assert "hms retry mini --state failed" in done.out
+    retried = mini("retry", "mini", "--state", "failed")
+    assert retried.code == 0 and retried.out.startswith("2 trials")
