@@ -1,5 +1,6 @@
 """`hms export`: the tidy tables of a search as CSV, Parquet, JSON or LaTeX."""
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -10,8 +11,15 @@ from search.export import epochs_table, export_tables, trials_table
 from search.paths import RunFolder
 from search.store import Store
 
+
+def json_records(table: pd.DataFrame) -> str:
+    """One object a row at full precision (pandas' own writer rounds to 10 digits); undefined values are null."""
+    rows = table.astype(object).where(table.notna(), None).to_dict(orient="records")
+    return json.dumps(rows, indent=1, default=str, allow_nan=False)
+
+
 WRITERS: dict[str, tuple[str, Callable[[pd.DataFrame, Path], object]]] = {
-    "json": (".json", lambda table, path: table.to_json(path, orient="records", indent=1)),
+    "json": (".json", lambda table, path: path.write_text(json_records(table), encoding="utf-8")),
     "latex": (".tex", lambda table, path: table.to_latex(path, index=False, escape=True, float_format="%.4g")),
 }
 

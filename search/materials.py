@@ -59,6 +59,7 @@ class Materials:
         """Plain facts for provenance and the report: data, sizes, digests."""
         return {
             "video": describe(self.dataset),
+            "train_windows": len(Windows(self.dataset.split("train"), self.config.training.nt, "all")),
             "mse_windows": {"count": len(self.mse_windows), "digest": windows_digest(self.mse_windows)},
             "stimuli": {"count": len(self.stimulus_images), "mapping": self.config.metrics.hms.mapping},
             "objects": {"images": len(self.objects), "trials": len(self.trials.probe)},

@@ -29,7 +29,6 @@ def child_main(order: TrialOrder, pipe: "multiprocessing.connection.Connection[A
     for number in (signal.SIGTERM, signal.SIGUSR1):
         signal.signal(number, lambda *_: stop.set())
     _leave_with_parent()
-    _log_to(order)
 
     def report(kind: str, payload: dict[str, Any]) -> None:
         if kind != "progress":
@@ -37,6 +36,7 @@ def child_main(order: TrialOrder, pipe: "multiprocessing.connection.Connection[A
         pipe.send((kind, payload))
 
     try:
+        _log_to(order)
         # Heavy, and already imported by the fork server where it trains a network.
         from search.trial import Trial
 

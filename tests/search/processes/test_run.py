@@ -90,3 +90,17 @@ def test_driver_and_workers_started_by_hand_do_the_same_search(finished, hms, tm
 
         secret = re.search(r"//[^:]+:([^@]+)@", uri).group(1).encode()
         assert not [path for path in hms.results.rglob("*") if path.is_file() and secret in path.read_bytes()]
+
+
+def test_a_trial_that_cannot_run_is_an_error_and_can_be_repeated(hms, expect_whole):
+    blocked = hms.results / "toy" / "trials" / "000001"
+    blocked.parent.mkdir(parents=True)
+    blocked.write_text("a file where the trial's folder belongs")
+    done = hms("run", str(hms.config), "--workers", "2")
+    assert done.code == 4, (done.out, done.err)
+    assert "hms retry toy --state failed" in done.out and "000001" in hms("status", "toy").out
+    assert [trial["state"] for trial in hms.tables()[0]] == ["DONE", "ERROR", "DONE", "DONE"]
+    blocked.unlink()
+    assert hms("retry", "toy", "--state", "failed").out.startswith("1 trials")
+    assert hms("run", str(hms.config), "--workers", "2").code == 0
+    expect_whole(*hms.tables(), 4)
