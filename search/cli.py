@@ -1,6 +1,6 @@
 """The `hms` command. Each command is a few lines that call one function; `main` turns exceptions into exit codes."""
 
-import os
+import shlex
 import sys
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -14,6 +14,7 @@ from search.cli_data import app as data_app
 from search.config_reader import load_config
 from search.errors import EXIT_INTERRUPTED, EXIT_TRIALS_FAILED, HmsError, UsageError
 from search.paths import RunFolder, data_root, results_root
+from search.place import Place
 from search.progress import shown_progress
 
 app = typer.Typer(
@@ -38,23 +39,14 @@ Devices = Annotated[
     str | None, typer.Option(help="comma-separated: cpu, cuda:0,cuda:1; default: all of the class asked for")
 ]
 AllowMixed = Annotated[bool, typer.Option(help="take trials that ask for another device class or precision")]
-Force = Annotated[bool, typer.Option("--force-space", help="continue although space or training configuration changed")]
+Force = Annotated[
+    bool,
+    typer.Option("--force-space", help="continue although the search space changed"),
+]
 
 
 def _say(text: str) -> None:
     print(text, flush=True)
-
-
-def _place(mongo: str | None) -> Any:
-    from search.run import Place
-
-    given = mongo or os.environ.get("HMS_MONGO") or None
-    if given and not given.startswith(("mongodb://", "mongodb+srv://")):
-        path = Path(given).expanduser()
-        if not path.is_file():
-            raise UsageError(f"--mongo is neither a mongodb:// URI nor a file: {given}")
-        given = path.read_text(encoding="utf-8").strip()
-    return Place(results_root(), given)
 
 
 @app.command()
@@ -69,25 +61,19 @@ def run(
     force_space: Force = False,
 ) -> None:
     """Run or continue a whole search on this machine, then write its report."""
-    from search.run import run_search
+    from search.run import RunOptions, run_search
     from search.watch import Watcher
 
     settings = load_config(config, overrides, name)
+    command = command_line("run", config, overrides, settings.search.name)
+    options = RunOptions(command, workers, devices, allow_mixed, force_space)
     console = Console()
     with shown_progress(console) as progress:
+        watcher = Watcher(console, settings.search.max_trials)
         outcome, report = run_search(
-            _place(mongo),
-            settings,
-            config,
-            workers=workers,
-            devices=devices.split(",") if devices else None,
-            allow_mixed=allow_mixed,
-            force_space=force_space,
-            say=_say,
-            progress=progress,
-            watcher=Watcher(console, settings.search.max_trials),
+            Place.given(mongo), settings, options, say=_say, progress=progress, watcher=watcher
         )
-    _finish(outcome, settings.search.name, str(config), report)
+    _finish(outcome, settings.search.name, command, report)
 
 
 @app.command()
@@ -102,13 +88,14 @@ def driver(
     from search.run import drive, note_materials, open_search, resolve_device
 
     settings = load_config(config, overrides, name)
-    with _place(mongo).store(settings.search.lease_seconds) as store:
+    command = command_line("driver", config, overrides, settings.search.name)
+    with Place.given(mongo).store(settings.search.lease_seconds) as store:
         settings = resolve_device(store, settings)
-        open_search(store, settings, config, force_space=force_space)
+        _, lock = open_search(store, settings, command, force_space=force_space)
         with shown_progress(Console()) as progress:
             note_materials(store, settings, progress)
-        outcome = drive(store, settings, say=_say)
-    _finish(outcome, settings.search.name, str(config), None)
+        outcome = drive(store, settings, lock, say=_say)
+    _finish(outcome, settings.search.name, command, None)
 
 
 @app.command()
@@ -119,12 +106,14 @@ def worker(
     per_device: Annotated[int, typer.Option(min=1, help="workers a device")] = 1,
     threads: Annotated[int | None, typer.Option(min=1, help="CPU threads a worker; default: cores / workers")] = None,
     slot: Annotated[int, typer.Option(hidden=True)] = 0,
+    launcher: Annotated[int | None, typer.Option(hidden=True)] = None,
     allow_mixed: AllowMixed = False,
 ) -> None:
     """Serve the trials of a search until it is finished; Ctrl-C and SIGTERM give the running trial back."""
-    from search.serve_slots import serve
+    from search.serve_slots import WorkerOptions, serve
 
-    serve(_place(mongo), name, devices, per_device, threads, slot, allow_mixed=allow_mixed, say=_say)
+    options = WorkerOptions(devices, per_device, threads, slot, launcher, allow_mixed)
+    serve(Place.given(mongo), name, options, _say)
 
 
 @app.command()
@@ -136,7 +125,7 @@ def status(
     """Show the trials of a search: counts, running trials, newest metrics."""
     from search.status import show_status
 
-    with _place(mongo).store() as store:
+    with Place.given(mongo).store() as store:
         show_status(store, name, Console(), watch=watch)
 
 
@@ -150,7 +139,8 @@ def retry(
     mongo: Mongo = None,
 ) -> None:
     """Make trials NEW again, so that the next `hms run` repeats them."""
-    with _place(mongo).store() as store:
+    with Place.given(mongo).store() as store:
+        store.search(name)
         tids = store.retry(name, state)
     _say(f"{len(tids)} trials of `{name}` are NEW again; continue with the `hms run` or `hms driver` that made them")
 
@@ -161,9 +151,11 @@ def cancel(
     tid: Annotated[int | None, typer.Option(help="one trial; default: all that are not final")] = None,
     mongo: Mongo = None,
 ) -> None:
-    """Cancel trials that are waiting or running."""
-    with _place(mongo).store() as store:
-        tids = store.cancel(name, tid)
+    """Cancel one trial, or all that wait or run; without --tid the driver proposes no more until the next `hms run`."""
+    from search.status import cancel_trials
+
+    with Place.given(mongo).store() as store:
+        tids = cancel_trials(store, name, tid)
     _say(f"{len(tids)} trials of `{name}` cancelled")
 
 
@@ -180,7 +172,7 @@ def report(
     if Path(name).is_dir():
         path = write_report(Path(name), out or Path(name).parent / "report")
     else:
-        with _place(mongo).store() as store:
+        with Place.given(mongo).store() as store:
             path = make_report(store, name, RunFolder.of(results_root(), name), out)
     _say(str(path))
 
@@ -196,7 +188,7 @@ def export(
     from search.export_formats import export_as
 
     folder = RunFolder.of(results_root(), name)
-    with _place(mongo).store() as store:
+    with Place.given(mongo).store() as store:
         for path in export_as(store, name, folder, data_root(), format, out or folder.root / "export"):
             _say(str(path))
 
@@ -229,15 +221,21 @@ def doctor() -> None:
         raise typer.Exit(2)
 
 
-def _finish(outcome: Any, name: str, config: str, report: Path | None) -> None:
+def command_line(command: str, config: Path, overrides: list[str] | None, name: str) -> str:
+    """What a person types to repeat or continue a search."""
+    settings = [word for override in overrides or [] for word in ("--set", override)]
+    return shlex.join(["hms", command, str(config), "--name", name, *settings])
+
+
+def _finish(outcome: Any, name: str, command: str, report: Path | None) -> None:
     """Say how it ended; exit 130 when interrupted, 4 with trials in ERROR. The report's path is the last line."""
     counts = ", ".join(f"{count} {state}" for state, count in outcome.counts.items() if count)
-    if not outcome.enqueued and not outcome.interrupted:
+    if not outcome.worked and not outcome.interrupted:
         _say(f"nothing to add: `{name}` has its {sum(outcome.counts.values())} trials")
-        _say(f"more: hms run {config} --name {name} --set search.max_trials=N")
+        _say(f"more: {command} --set search.max_trials=N")
     _say(f"`{name}`: {counts or 'no trials'}")
     if outcome.interrupted:
-        _say(f"interrupted; continue with: hms run {config} --name {name}")
+        _say(f"interrupted; continue with: {command}")
     if outcome.failed:
         _say(
             f"{outcome.failed} trials are in ERROR: see `hms status {name}`; "
@@ -258,6 +256,9 @@ def main() -> None:
     except HmsError as error:
         _fail(error, error.exit_code)
     except (PredNetError, MetricError) as error:
+        _fail(error, UsageError.exit_code)
+    except OSError as error:
+        # A folder that cannot be made, a file that cannot be read or written: the message names it.
         _fail(error, UsageError.exit_code)
     except KeyboardInterrupt:
         _fail("interrupted", EXIT_INTERRUPTED)

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
-from search.space import Distribution, parse_distribution
+from search.space import Distribution, check_support, parse_distribution
 
 NAME_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$"
 
@@ -182,6 +182,7 @@ class SearchConfig(Section):
         for name in self.space:
             if name not in known:
                 raise ValueError(f"space.{name} is no hyperparameter{nearest(name, known)}")
+            check_support(name, self.space[name])
         factor = 2 ** (layers - 1)
         if self.data.height % factor or self.data.width % factor:
             raise ValueError(

@@ -98,5 +98,7 @@ def _explain(item: Any) -> str:
 def _fields_at(location: tuple[Any, ...]) -> list[str]:
     model: Any = SearchConfig
     for part in location:
+        if part == "space":  # below it stand a distribution's own fields
+            return ["kind", "values", "low", "high", "step"]
         model = model.model_fields[part].annotation
     return list(model.model_fields)

@@ -74,8 +74,8 @@ def object_matching(model: PredNet, materials: Materials, between: Callable[[], 
     """Object-matching accuracy (mode `clean`) on the top layer's R, overall and by type of nuisance."""
     nt = materials.config.metrics.matching.frames
     parts = []
-    for start in range(0, len(materials.objects), BATCH * 4):
-        parts.append(top_layer_features(model, materials.objects[start : start + BATCH * 4], nt=nt))
+    for start in range(0, len(materials.objects.images), BATCH * 4):
+        parts.append(top_layer_features(model, materials.objects.images[start : start + BATCH * 4], nt=nt))
         between()
     result = matching_accuracy(np.concatenate(parts, axis=1), materials.trials)
     row: dict[str, Any] = {"accuracy": result.accuracy, "accuracy_status": result.status}

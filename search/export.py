@@ -132,13 +132,13 @@ def search_document(
         "stopping": config["stopping"],
         "data": _data(materials),
         "materials": materials,
-        "mse_windows_digest": (materials.get("mse_windows") or {}).get("digest"),
+        "mse_windows_digest": (materials.get("digests") or {}).get("mse_windows"),
         "reduced_sizes": reduced_sizes(config),
         "mixed_precision": mixed,
         "wall_seconds": search.get("wall_seconds"),
         "seconds": seconds,
         "warnings": list((materials.get("video") or {}).get("warnings", [])),
-        "rerun_command": f"hms run {search.get('config_file', 'CONFIG')} --name {search['exp_key']}",
+        "rerun_command": search.get("command"),
     }
 
 

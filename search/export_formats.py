@@ -29,6 +29,7 @@ def export_as(store: Store, name: str, folder: RunFolder, data_root: Path, forma
     if format in ("csv", "parquet"):
         export_tables(store, name, folder, data_root, out)
         return [out / f"trials.{format}", out / f"epochs.{format}", out / "search.json"]
+    store.search(name)
     if format not in WRITERS:
         raise UsageError(f"--format is {format!r}: expected csv, parquet, json or latex")
     suffix, write = WRITERS[format]

@@ -1,5 +1,6 @@
 """Starts workers and keeps them alive. One interface: `start`, `check`, `stop`; here as processes of this machine."""
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -9,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from search.errors import HmsError, UsageError
+from search.errors import HmsError, StoreError, UsageError
 from search.process_identity import ProcessIdentity
 from search.store import Store
 
@@ -42,7 +43,7 @@ class LocalProcesses:
     """Workers as processes of this machine, one a device slot, each in its own session so that Ctrl-C passes them by.
 
     A URI reaches them through the environment, never through their command line; without one (`uri` None) each joins
-    the embedded server by itself, and so keeps it alive.
+    the embedded server by itself, and so keeps it alive. They stop when this process is gone.
     """
 
     def __init__(
@@ -59,7 +60,8 @@ class LocalProcesses:
     ) -> None:
         self.slots, self.name, self.logs, self.store = slots, name, logs, store
         self.environment = {**os.environ, "HMS_MONGO": uri or "", "HMS_RESULTS": str(results)}
-        self.options = ["--threads", str(threads)] + (["--allow-mixed"] if allow_mixed else [])
+        self.options = ["--threads", str(threads), "--launcher", str(os.getpid())]
+        self.options += ["--allow-mixed"] if allow_mixed else []
         self.running: dict[int, _Running] = {}
 
     def start(self) -> None:
@@ -70,7 +72,7 @@ class LocalProcesses:
             self.running[number] = self._spawn(number)
 
     def check(self) -> None:
-        """Release and replace workers that died.
+        """Release and replace workers that died, and those that left although the search is not finished.
 
         Raises:
             HmsError: a worker keeps dying at once; the message quotes the end of its log.
@@ -79,10 +81,10 @@ class LocalProcesses:
             code = worker.process.poll()
             if code is None:
                 continue
-            if code == 0:
+            self._release(worker)
+            if code == 0 and self._search_finished():
                 del self.running[number]
                 continue
-            self._release(worker)
             quick = time.monotonic() - worker.started < QUICK_SECONDS
             deaths = worker.quick_deaths + 1 if quick else 0
             if code == UsageError.exit_code or deaths >= QUICK_DEATHS:
@@ -105,11 +107,10 @@ class LocalProcesses:
                 self._release(worker)
         self.running.clear()
 
-    def wait(self) -> None:
-        """Until every worker has left by itself."""
-        while self.running:
-            self.check()
-            time.sleep(0.1)
+    def _search_finished(self) -> bool:
+        with contextlib.suppress(StoreError):
+            return bool(self.store.search(self.name).get("finished"))
+        return False
 
     def _log(self, number: int) -> Path:
         return self.logs / f"worker-{number}.log"
@@ -124,8 +125,10 @@ class LocalProcesses:
         return _Running(process, time.monotonic(), ProcessIdentity.of(process.pid))
 
     def _release(self, worker: _Running) -> None:
+        """Give back at once what a dead worker held; while the store is away its lease does the same later."""
         if worker.identity is not None:
-            self.store.release(self.name, worker.identity.to_dict())
+            with contextlib.suppress(StoreError):
+                self.store.release(self.name, worker.identity.to_dict())
 
     def _failed(self, number: int, code: int) -> HmsError:
         log = self._log(number)
@@ -133,22 +136,3 @@ class LocalProcesses:
         error = HmsError(f"worker {number} cannot run (exit code {code}); the end of {log}:\n{tail}")
         error.exit_code = code if code in (2, 3) else 1
         return error
-
-
-def device_slots(devices: list[str], per_device: int) -> list[str]:
-    """`["cuda:0", "cuda:1"]`, 2 a device -> four slots, neighbours on different devices."""
-    return [device for _ in range(per_device) for device in devices]
-
-
-def default_devices(kind: str) -> list[str]:
-    """All GPUs for `cuda`, the CPU for `cpu`."""
-    if kind != "cuda":
-        return ["cpu"]
-    import torch
-
-    count = torch.cuda.device_count()
-    if count == 0:
-        raise UsageError(
-            "the search asks for cuda but no GPU is visible: see `hms doctor`, or --set training.device=cpu"
-        )
-    return [f"cuda:{index}" for index in range(count)]

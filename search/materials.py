@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metrics.gazoobian.dataset import prepare_gazoobian
+from metrics.gazoobian.objects import ObjectSet
 from metrics.matching import MatchingTrials, draw_trials
 from metrics.stimuli92 import Stimuli92, prepare_stimuli92, resize_stimuli
 from prednet.data.cache import VideoDataset, describe
@@ -30,7 +31,7 @@ class Materials:
     config: SearchConfig
     dataset: VideoDataset
     stimuli: Stimuli92
-    objects: NDArray[np.uint8]
+    objects: ObjectSet
     trials: MatchingTrials
 
     @cached_property
@@ -60,9 +61,14 @@ class Materials:
         return {
             "video": describe(self.dataset),
             "train_windows": len(Windows(self.dataset.split("train"), self.config.training.nt, "all")),
-            "mse_windows": {"count": len(self.mse_windows), "digest": windows_digest(self.mse_windows)},
+            "mse_windows": len(self.mse_windows),
             "stimuli": {"count": len(self.stimulus_images), "mapping": self.config.metrics.hms.mapping},
-            "objects": {"images": len(self.objects), "trials": len(self.trials.probe)},
+            "objects": {"images": len(self.objects.images), "trials": len(self.trials.probe)},
+            "digests": {
+                "video": self.dataset.fingerprint,
+                "mse_windows": windows_digest(self.mse_windows),
+                "objects": self.objects.digest,
+            },
         }
 
 
@@ -93,7 +99,7 @@ def prepare(config: SearchConfig, root: Path, progress: Progress | None = None) 
         seed=matching.seed,
         same_family=matching.same_family,
     )
-    return Materials(config, dataset, stimuli, pool.images, trials)
+    return Materials(config, dataset, stimuli, pool, trials)
 
 
 def open_video(config: SearchConfig, root: Path, progress: Progress | None = None) -> VideoDataset:

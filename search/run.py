@@ -4,66 +4,27 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from search.config import SearchConfig
 from search.config_reader import parse_config
-from search.errors import UnknownSearch
-from search.launch import LocalProcesses, default_devices, device_slots
-from search.mongod import EmbeddedServer
+from search.errors import SearchChanged, UnknownSearch
+from search.launch import LocalProcesses
 from search.paths import RunFolder, data_root
+from search.place import Place
+from search.process_identity import ProcessIdentity
 from search.progress import Progress
 from search.provenance import provenance, usable_cores
+from search.slots import choose_devices, device_slots
 from search.store import Document, Store
+from search.store.driver_lock import LOCK_SECONDS
 from search.watch import Watcher
 
 if TYPE_CHECKING:
     from search.driver import Outcome
-
-
-@dataclass
-class Server:
-    """The store's address; `revive` restarts the embedded server if it died, and does nothing for any other."""
-
-    uri: str
-    embedded: EmbeddedServer | None = None
-
-    def revive(self) -> None:
-        """Restart the embedded server where it is ours and dead."""
-        if self.embedded is not None:
-            self.embedded.ensure_running()
-
-
-@dataclass(frozen=True)
-class Place:
-    """Where a command works: the results folder and, unless the embedded server is meant, a store's URI."""
-
-    results: Path
-    uri: str | None = None
-
-    @contextmanager
-    def server(self) -> Iterator[Server]:
-        """The server; the embedded one runs for as long as the block, or longer where others use it."""
-        if self.uri is not None:
-            yield Server(self.uri)
-            return
-        self.results.mkdir(parents=True, exist_ok=True)
-        embedded = EmbeddedServer(self.results)
-        embedded.join()
-        try:
-            yield Server(embedded.uri, embedded)
-        finally:
-            embedded.leave()
-
-    @contextmanager
-    def store(self, lease_seconds: float = 180.0) -> Iterator[Store]:
-        """A connected store, closed at the end."""
-        with self.server() as server, Store.connect(server.uri, lease_seconds=lease_seconds) as store:
-            yield store
 
 
 def stored_config(store: Store, name: str) -> SearchConfig:
@@ -84,41 +45,50 @@ def resolve_device(store: Store, config: SearchConfig) -> SearchConfig:
     return config.model_copy(update={"training": config.training.model_copy(update={"device": device})})
 
 
-def open_search(store: Store, config: SearchConfig, file: Path, *, force_space: bool = False) -> bool:
-    """Create the search or continue it; whether it was created. `file` is noted for the command that repeats it.
+def open_search(store: Store, config: SearchConfig, command: str, *, force_space: bool = False) -> tuple[bool, str]:
+    """Create the search or continue it: (whether it was created, the driver lock). `command` repeats it.
 
     Raises:
         SearchChanged: it exists with another space or training configuration.
+        DriverRunning: another driver works on it; nothing was changed.
     """
-    _, created = store.create_or_resume(
-        config.search.name,
-        config=config.document(),
-        hashes=config.hashes(),
-        provenance=provenance(),
-        force_space=force_space,
-    )
-    store.update_search(config.search.name, config_file=str(file))
-    return created
+    name, owner = config.search.name, ProcessIdentity.current().to_dict()
+    lock = store.acquire_driver(name, owner, LOCK_SECONDS) if name in store.names() else None
+    try:
+        _, created = store.create_or_resume(
+            name,
+            config=config.document(),
+            hashes=config.hashes(),
+            provenance=provenance(),
+            force_space=force_space,
+        )
+    except SearchChanged:
+        if lock is not None:
+            store.release_driver(name, lock)
+        raise
+    store.update_search(name, command=command)
+    return created, lock or store.acquire_driver(name, owner, LOCK_SECONDS)
 
 
 def drive(
     store: Store,
     config: SearchConfig,
+    lock: str,
     *,
     say: Callable[[str], None],
     each_cycle: Callable[[list[Document]], None] = lambda documents: None,
     on_outage: Callable[[], object] = lambda: None,
 ) -> "Outcome":
-    """Run the driver until the budget is spent or SIGINT/SIGTERM; adds the wall seconds to the search."""
+    """Run the driver until the budget is spent or a signal; adds the wall seconds to the search."""
     from search.driver import Driver  # it imports HyperOpt, which takes a second
 
     stop = threading.Event()
-    previous = {n: signal.signal(n, _stopper(stop)) for n in (signal.SIGINT, signal.SIGTERM)}
+    previous = {n: signal.signal(n, _stopper(stop)) for n in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
     started = time.monotonic()
     name = config.search.name
     try:
-        outcome = Driver(store, config, say=say, on_outage=on_outage).run(stop, each_cycle)
-        if outcome.enqueued or not store.search(name).get("wall_seconds"):
+        outcome = Driver(store, config, say=say, on_outage=on_outage).run(lock, stop, each_cycle)
+        if outcome.worked:
             earlier = store.search(name).get("wall_seconds") or 0.0
             store.update_search(name, wall_seconds=earlier + time.monotonic() - started)
         return outcome
@@ -127,15 +97,22 @@ def drive(
             signal.signal(number, handler)
 
 
+@dataclass(frozen=True)
+class RunOptions:
+    """What `hms run` was told beside the configuration; `command` is the command line that repeats it."""
+
+    command: str
+    workers: int | None = None
+    devices: str | None = None
+    allow_mixed: bool = False
+    force_space: bool = False
+
+
 def run_search(
     place: Place,
     config: SearchConfig,
-    file: Path,
+    options: RunOptions,
     *,
-    workers: int | None,
-    devices: list[str] | None,
-    allow_mixed: bool,
-    force_space: bool,
     say: Callable[[str], None],
     progress: Progress,
     watcher: Watcher,
@@ -144,12 +121,12 @@ def run_search(
     folder = RunFolder.of(place.results, config.search.name)
     with place.server() as server, Store.connect(server.uri, lease_seconds=config.search.lease_seconds) as store:
         config = resolve_device(store, config)
-        created = open_search(store, config, file, force_space=force_space)
+        launcher = _launcher(store, config, place, folder, options)
+        created, lock = open_search(store, config, options.command, force_space=options.force_space)
         say(f"{'new search' if created else 'continuing'} `{config.search.name}` in {folder.root}")
         if not _budget_spent(store, config):
             note_materials(store, config, progress)
-        launcher = _launcher(store, config, place, folder, workers, devices, allow_mixed)
-        outcome = _drive_with(launcher, store, config, say, watcher, server.revive)
+        outcome = _drive_with(launcher, store, config, lock, say, watcher, lambda: server.revive(say))
         report = make_report(store, config.search.name, folder)
     return outcome, report
 
@@ -164,24 +141,47 @@ def make_report(store: Store, name: str, folder: RunFolder, out: Path | None = N
     return write_report(tables, out or folder.report)
 
 
-def note_materials(store: Store, config: SearchConfig, progress: Progress) -> None:
-    """Prepare what trials need and store its description and the seconds that it took. A toy needs nothing."""
+def note_materials(store: Store, config: SearchConfig, progress: Progress | None = None) -> None:
+    """Prepare what trials need; store its description and the seconds that it took. A toy needs nothing.
+
+    Raises:
+        SearchChanged: the search was begun with other data.
+    """
+    started = time.monotonic()
+    described = check_materials(store, config, progress)
+    if described is not None:
+        name = config.search.name
+        seconds = max(store.search(name).get("preparation_seconds") or 0.0, time.monotonic() - started)
+        store.update_search(name, materials=described, preparation_seconds=seconds)
+
+
+def check_materials(store: Store, config: SearchConfig, progress: Progress | None = None) -> dict[str, Any] | None:
+    """Prepare what trials need on this machine and compare it with what the search was begun with; its description.
+
+    Raises:
+        SearchChanged: other frames, windows, objects or matching trials: numbers would not be comparable.
+    """
     if config.training.learner == "toy":
-        return
+        return None
     from search.materials import prepare
 
-    started = time.monotonic()
-    materials = prepare(config, data_root(), progress)
-    seconds = time.monotonic() - started
+    described = prepare(config, data_root(), progress).describe()
     name = config.search.name
-    earlier = store.search(name).get("preparation_seconds") or 0.0
-    store.update_search(name, materials=materials.describe(), preparation_seconds=max(earlier, seconds))
+    stored = store.search(name).get("materials")
+    changed = [key for key, digest in described["digests"].items() if stored and stored["digests"].get(key) != digest]
+    if changed:
+        raise SearchChanged(
+            f"the search `{name}` was begun with other data ({', '.join(changed)}) than {data_root()} holds now: its "
+            "numbers could not be compared. Restore the data, or take another name: --name NEW"
+        )
+    return described
 
 
 def _drive_with(
     launcher: LocalProcesses,
     store: Store,
     config: SearchConfig,
+    lock: str,
     say: Callable[[str], None],
     watcher: Watcher,
     on_outage: Callable[[], object],
@@ -198,7 +198,7 @@ def _drive_with(
 
     try:
         with watcher:
-            outcome = drive(store, config, say=say, each_cycle=each_cycle, on_outage=on_outage)
+            outcome = drive(store, config, lock, say=say, each_cycle=each_cycle, on_outage=on_outage)
             if launched:
                 watcher.update(store.jobs(config.search.name), at_once=True)
         if outcome.interrupted:
@@ -209,17 +209,11 @@ def _drive_with(
 
 
 def _launcher(
-    store: Store,
-    config: SearchConfig,
-    place: Place,
-    folder: RunFolder,
-    workers: int | None,
-    devices: list[str] | None,
-    allow_mixed: bool,
+    store: Store, config: SearchConfig, place: Place, folder: RunFolder, options: RunOptions
 ) -> LocalProcesses:
     cores = usable_cores()
-    devices = devices or default_devices(config.training.device)
-    count = workers or (min(cores, 8) if devices == ["cpu"] else len(devices))
+    devices = choose_devices(options.devices, config, allow_mixed=options.allow_mixed)
+    count = options.workers or (min(cores, 8) if devices == ["cpu"] else len(devices))
     slots = device_slots(devices, -(-count // len(devices)))[:count]
     name = config.search.name
     return LocalProcesses(
@@ -230,7 +224,7 @@ def _launcher(
         results=place.results,
         threads=max(1, cores // count),
         store=store,
-        allow_mixed=allow_mixed,
+        allow_mixed=options.allow_mixed,
     )
 
 

@@ -89,6 +89,31 @@ class Stepped(_Kind):
         return self.low + self.step * hp.quniform(name, -0.5, steps + 0.5, 1)
 
 
+def check_support(name: str, distribution: Any) -> None:
+    """Refuse a distribution that can draw what a hyperparameter cannot be.
+
+    Raises:
+        ValueError: the message gives the values and what is expected.
+    """
+    given: Any = distribution.values if isinstance(distribution, Choice) else (distribution.low, distribution.high)
+    values: list[Any] = list(given)
+    if name == "loss":
+        valid, expected = all(value in ("L0", "Lall") for value in values), "choices of L0 and Lall"
+    elif name == "learning_rate":
+        valid, expected = all(_is_number(value) and value > 0 for value in values), "numbers above 0"
+    else:
+        whole = not isinstance(distribution, Uniform | LogUniform) and all(type(value) is int for value in values)
+        high = 8 if name.startswith("filter_size_") else math.inf
+        valid = whole and all(1 <= value <= high for value in values)
+        expected = "whole numbers from 1" + (" to 8" if high == 8 else "") + " (choice or stepped)"
+    if not valid:
+        raise ValueError(f"space.{name} can be {', '.join(map(str, values))}: expected {expected}")
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+
+
 Distribution = Annotated[Choice | Uniform | LogUniform | Stepped, Field(discriminator="kind")]
 _SHORTHAND: dict[str, tuple[str, ...]] = {
     "uniform": ("low", "high"),

@@ -4,8 +4,9 @@ import time
 
 from rich.console import Console
 
+from search.errors import UsageError
 from search.store import Document, State, Store
-from search.watch import describe_trial, search_table
+from search.watch import describe_trial, say_line, search_table
 
 REFRESH_SECONDS = 2.0
 
@@ -14,9 +15,9 @@ def show_status(store: Store, name: str | None, console: Console, *, watch: bool
     """Print one search (again and again with `watch`, until it is finished), or list all."""
     if name is None:
         for known in store.names():
-            console.print(f"{known}: {_counts(store, known)}", highlight=False)
+            say_line(console, f"{known}: {_counts(store, known)}")
         if not store.names():
-            console.print("no searches yet: try `hms run configs/quickstart.yaml`", highlight=False)
+            say_line(console, "no searches yet: try `hms run configs/quickstart.yaml`")
         return
     while True:
         search = store.search(name)
@@ -26,14 +27,28 @@ def show_status(store: Store, name: str | None, console: Console, *, watch: bool
             console.print(search_table(documents, planned, float(search.get("wall_seconds") or 0.0)))
         else:
             for document in documents:
-                console.print(f"trial {document['tid']}: {describe_trial(document)}", highlight=False, soft_wrap=True)
+                say_line(console, f"trial {document['tid']}: {describe_trial(document)}")
         finished = "finished" if search.get("finished") else "not finished"
-        console.print(f"{name}: {_counts(store, name)}; {finished}", highlight=False)
+        say_line(console, f"{name}: {_counts(store, name)}; {finished}")
         for error in _errors(documents):
-            console.print(error, highlight=False, soft_wrap=True)
+            say_line(console, error)
         if not watch or search.get("finished"):
             return
         time.sleep(REFRESH_SECONDS)
+
+
+def cancel_trials(store: Store, name: str, tid: int | None) -> list[int]:
+    """Cancel one trial, or all that are not final and the proposing of more; the tids that were.
+
+    Raises:
+        UnknownSearch, UsageError: there is no such search or trial.
+    """
+    store.search(name)
+    if tid is None:
+        store.update_search(name, cancelled=True)
+    elif store.job(name, tid) is None:
+        raise UsageError(f"`{name}` has no trial {tid}: see `hms status {name}`")
+    return store.cancel(name, tid)
 
 
 def _counts(store: Store, name: str) -> str:

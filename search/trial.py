@@ -14,7 +14,6 @@ from prednet.errors import CheckpointError, Diverged
 from search.order import Check, Preempted, Report, TrialOrder
 from search.stopping import Decision, Evaluation, decide, unmoved, window_sd
 
-KEPT_CHECKPOINTS = 2
 METRICS = ("hms", "mse", "accuracy")
 
 
@@ -55,7 +54,6 @@ class Trial:
         self.order, self.learner, self.report, self.interrupted = order, learner, report, interrupted
         self.at = Progress()
         self.rows: list[dict[str, Any]] = []
-        self.saved: list[dict[str, Any]] = []
 
     def run(self) -> dict[str, Any]:
         """Train to the end; the result in HyperOpt's terms (`status`, `loss`) with the last evaluated metrics.
@@ -118,7 +116,7 @@ class Trial:
         return [Evaluation(row["epoch"], row["hms"], row["hms_status"]) for row in self.rows]
 
     def _finish(self, decision: Decision, reason: str = "") -> dict[str, Any]:
-        """The result; what a report needs is written first, and the checkpoints go last."""
+        """The result; what a report needs is written first."""
         last = self.rows[-1] if self.rows else {}
         result: dict[str, Any] = {
             "finish": decision.finish,
@@ -137,29 +135,23 @@ class Trial:
             result |= {f"{metric}_status": "diverged" for metric in METRICS}
         else:
             result |= self.learner.conclude(self._check)
-        for info in self.saved:
-            (self.order.folder / info["file"]).unlink(missing_ok=True)
         result["seconds"] = dict(self.at.seconds)
         return result | guided_loss(self.order.config.search.guide, result)
 
     def _checkpoint(self) -> None:
-        """Write everything that an unbroken continuation needs, then report it; the one before stays as a fallback."""
+        """Write everything that an unbroken continuation needs, then report it; the worker deletes older ones."""
         started = time.perf_counter()
         evaluated = max(self.at.evaluated, 0)
         name = f"checkpoint-{evaluated:06d}-{self.at.epoch:06d}-{time.time_ns()}.pt"
         state = {"progress": vars(self.at), "learner": self.learner.state()}
         digest = save_checkpoint(self.order.folder / name, state)
         info = {"epoch": evaluated, "trained": self.at.epoch, "file": name, "sha256": digest}
-        self.saved = [info, *self.saved]
-        for old in self.saved[KEPT_CHECKPOINTS:]:
-            (self.order.folder / old["file"]).unlink(missing_ok=True)
-        self.saved = self.saved[:KEPT_CHECKPOINTS]
         self._add_seconds("checkpoint", time.perf_counter() - started)
         self.report("checkpoint", info)
 
     def _resume(self) -> None:
         """Continue from the newest checkpoint that can be read; a torn or missing one falls back to the one before."""
-        for index, info in enumerate(self.order.checkpoints):
+        for info in self.order.checkpoints:
             try:
                 state = load_checkpoint(self.order.folder / info["file"], sha256=info["sha256"])
                 self.learner.restore(state["learner"])
@@ -169,7 +161,6 @@ class Trial:
             self.at = Progress(**state["progress"])
             rows = [row for row in self.order.history if row["epoch"] <= self.at.evaluated]
             self.rows = sorted(rows, key=lambda row: row["epoch"])
-            self.saved = list(self.order.checkpoints[index:])
             break
         self.report(
             "begin",
@@ -192,7 +183,7 @@ class Trial:
 def guided_loss(guide: str, result: dict[str, Any]) -> dict[str, Any]:
     """HyperOpt's `status` and `loss` (lower is better): -HMS, MSE or -accuracy; an undefined value is a failure."""
     value = result.get(guide)
-    if value is None or result["finish"] in ("diverged", "collapsed"):
+    if value is None:
         why = result["reason"] or f"{guide} is undefined ({result.get(f'{guide}_status', 'not evaluated')})"
         return {"status": "fail", "loss": None, "reason": why}
     return {"status": "ok", "loss": float(value) if guide == "mse" else -float(value)}

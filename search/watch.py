@@ -5,6 +5,7 @@ from typing import Any
 
 from rich.console import Console
 from rich.live import Live
+from rich.markup import escape
 from rich.table import Table
 
 from search.store import Document, State
@@ -49,7 +50,12 @@ class Watcher:
             if state == State.NEW or self.announced.get(tid) == (state, evaluated):
                 continue
             self.announced[tid] = (state, evaluated)
-            self.console.print(f"trial {tid}: {describe_trial(document)}", highlight=False, soft_wrap=True)
+            say_line(self.console, f"trial {tid}: {describe_trial(document)}")
+
+
+def say_line(console: Console, text: str) -> None:
+    """Print `text` as it is: neither its brackets nor its numbers mean anything to rich."""
+    console.print(text, highlight=False, markup=False, soft_wrap=True)
 
 
 def describe_trial(document: Document) -> str:
@@ -98,7 +104,7 @@ def search_table(documents: list[Document], max_trials: int, seconds: float) -> 
         )
         cells = [_number(row.get(key), digits) for key, digits in (("hms", 3), ("mse", 4), ("accuracy", 2))]
         state = row.get("finish") or State(document["state"]).name.lower()
-        table.add_row(str(document["tid"]), worker, f"{epoch}/{planned}", *cells, str(state))
+        table.add_row(str(document["tid"]), escape(worker), f"{epoch}/{planned}", *cells, str(state))
     return table
 
 

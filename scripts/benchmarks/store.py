@@ -19,7 +19,7 @@ from search.config_reader import parse_config
 from search.driver import Driver
 from search.launch import LocalProcesses
 from search.mongod import embedded_server
-from search.provenance import provenance
+from search.run import open_search
 from search.store import Store
 
 
@@ -42,7 +42,7 @@ def main() -> None:
 def measure(store: Store, uri: str, folder: Path, options: argparse.Namespace) -> tuple[float, float]:
     """(wall seconds of the driver, seconds of all workers in the store)."""
     config = toy_config(options.trials, options.seconds)
-    store.create_or_resume("bench", config=config.document(), hashes=config.hashes(), provenance=provenance())
+    _, lock = open_search(store, config, "python scripts/benchmarks/store.py")
     launcher = LocalProcesses(
         ["cpu"] * options.workers, name="bench", uri=uri, logs=folder / "logs", results=folder, threads=1, store=store
     )
@@ -53,7 +53,7 @@ def measure(store: Store, uri: str, folder: Path, options: argparse.Namespace) -
             launcher.check()
             time.sleep(0.05)
         started = time.perf_counter()
-        Driver(store, config).run(threading.Event(), lambda _: launcher.check())
+        Driver(store, config).run(lock, threading.Event(), lambda _: launcher.check())
         wall = time.perf_counter() - started
     finally:
         launcher.stop(10.0)
@@ -64,7 +64,7 @@ def toy_config(trials: int, seconds: float) -> SearchConfig:
     """A search whose trials sleep one epoch of so many seconds."""
     document = {
         "search": {"name": "bench", "max_trials": trials},
-        "space": {"learning_rate": {"uniform": [0.0, 1.0]}},
+        "space": {"learning_rate": {"uniform": [0.1, 1.0]}},
         "training": {"learner": "toy", "toy_seconds": seconds, "epochs": 1, "device": "cpu"},
     }
     return parse_config(document, source="the benchmark")

@@ -82,9 +82,9 @@ class Connection:
             if not uri.startswith(("mongodb://", "mongodb+srv://")):
                 raise InvalidURI("it must begin with mongodb:// or mongodb+srv://")
             client: MongoClient[Document] = MongoClient(
-                uri, event_listeners=[continuity], tz_aware=True, appname="hms", **_defaults(uri, timeout_seconds)
+                uri, tz_aware=True, appname="hms", **_defaults(uri, timeout_seconds)
             )
-        except (InvalidURI, ConfigurationError, ValueError) as error:
+        except (InvalidURI, ConfigurationError, ValueError, OSError) as error:
             # `from None`: the driver's error may quote the URI.
             raise UsageError(
                 f"the MongoDB URI is not valid: {_redacted(str(error), uri)}. "

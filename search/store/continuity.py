@@ -4,14 +4,12 @@ import math
 import threading
 import time
 
-from pymongo import monitoring
 
-
-class Continuity(monitoring.ServerHeartbeatListener):
+class Continuity:
     """Seconds since the server was last out of reach, by this process's own steady clock.
 
-    A gap is a failed heartbeat of the driver, a failed operation, or silence (this process was stopped or the machine
-    slept) of more than `longest_silence` seconds.
+    A gap is a failed operation, or silence (this process was stopped or the machine slept) of more than
+    `longest_silence` seconds. Failed heartbeats of the driver do not count: a replica set may miss a member for long.
     """
 
     def __init__(self) -> None:
@@ -40,16 +38,6 @@ class Continuity(monitoring.ServerHeartbeatListener):
             if self._since is None or now - self._heard > self.longest_silence:
                 return 0.0
             return now - self._since
-
-    def started(self, event: monitoring.ServerHeartbeatStartedEvent) -> None:
-        """Part of PyMongo's interface; nothing to do."""
-
-    def succeeded(self, event: monitoring.ServerHeartbeatSucceededEvent) -> None:
-        """Part of PyMongo's interface; an operation has to succeed, not only the heartbeat."""
-
-    def failed(self, event: monitoring.ServerHeartbeatFailedEvent) -> None:
-        """PyMongo's monitor lost the server."""
-        self.lost()
 
 
 def _steady_seconds() -> float:

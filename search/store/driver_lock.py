@@ -10,6 +10,9 @@ from search.store.documents import storable
 from search.store.fencing import from_now, literal, past
 from search.store.searches import Searches
 
+LOCK_SECONDS = 30.0
+"""How long a driver's lock holds without a renewal."""
+
 
 class DriverLock(Searches):
     """Acquire, renew and release the lock of a search's driver."""

@@ -2,9 +2,9 @@ from pathlib import Path
 
 from prednet.cost import count_parameters
 from search.config_reader import load_config
-from search.launch import device_slots
 from search.networks import plan_trial
 from search.provenance import suggest_seed, trial_seed
+from search.slots import device_slots
 
 PAPER = Path(__file__).parents[2] / "configs" / "paper.yaml"
 

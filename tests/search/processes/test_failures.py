@@ -2,6 +2,7 @@
 
 import os
 import signal
+import time
 
 import pytest
 
@@ -51,6 +52,8 @@ def test_a_killed_driver_is_restarted_by_the_same_command(hms, until, expect_who
     until(lambda: any((hms.results / "toy" / "trials").glob("*/checkpoint-*")))
     run.kill()
     run.communicate()
+    # Its workers notice, give their trials back and leave; the server goes with the last of them.
+    until(lambda: not hms.processes(), timeout=30)
     again = hms("run", str(hms.config), "--workers", "2", *SLOW)
     assert again.code == 0, again.err
     expect_whole(*hms.tables(), 4)
@@ -77,3 +80,29 @@ def test_sigterm_of_one_worker_gives_its_trial_back_as_no_crash(hms, until, expe
     trials, epochs = hms.tables()
     expect_whole(trials, epochs, 4)
     assert sum(trial["preemptions"] for trial in trials) == 1
+
+
+def test_cancel_ends_the_search_at_once(hms, until):
+    run = hms.start("run", str(hms.config), "--workers", "2", *SLOW, "--set", "search.max_trials=50")
+    until(lambda: any((hms.results / "toy" / "trials").glob("*/checkpoint-*")))
+    cancelled = hms("cancel", "toy")
+    assert cancelled.code == 0 and cancelled.out.endswith("trials of `toy` cancelled\n")
+    done = hms.wait(run, timeout=30)
+    assert done.code == 0, done.err
+    trials, _ = hms.tables()
+    assert len(trials) < 10 and {trial["state"] for trial in trials} <= {"DONE", "CANCEL"}
+    assert not hms.processes()
+
+
+def test_a_stopped_mongod_is_waited_for_and_training_goes_on(hms, until, expect_whole):
+    run = hms.start("run", str(hms.config), "--workers", "2", *SLOW, "--set", "search.lease_seconds=60")
+    until(lambda: any((hms.results / "toy" / "trials").glob("*/checkpoint-*")))
+    (server,) = [process for process in hms.processes() if process.name() == "mongod"]
+    server.suspend()
+    time.sleep(15)  # longer than server selection (10 s)
+    server.resume()
+    done = hms.wait(run)
+    assert done.code == 0, done.err
+    trials, epochs = hms.tables()
+    expect_whole(trials, epochs, 4)
+    assert [trial["attempts"] for trial in trials] == [1, 1, 1, 1]

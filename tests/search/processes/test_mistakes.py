@@ -35,6 +35,41 @@ def test_no_uri_at_all(hms):
     refused(hms("run", str(hms.config), "--mongo", "localhost"), 2, "neither a mongodb:// URI nor a file: localhost")
 
 
+def test_a_mistyped_uri_is_not_shown_with_its_password(hms):
+    done = hms("status", "--mongo", "someone:pa55word@127.0.0.1:9")
+    refused(done, 2, "--mongo is neither", "may hold a password")
+    assert "pa55word" not in done.err + done.out
+
+
+def test_a_certificate_file_that_does_not_exist(hms):
+    refused(hms("status", "--mongo", "mongodb://127.0.0.1:9/?tls=true&tlsCAFile=/nowhere.pem"), 2, "/nowhere.pem")
+
+
+def test_a_results_folder_that_cannot_be_made(hms, tmp_path):
+    (tmp_path / "file").write_text("")
+    hms.environment["HMS_RESULTS"] = str(tmp_path / "file" / "results")
+    refused(hms("status"), 2, "file/results")
+
+
+@pytest.mark.parametrize(
+    ("devices", "words"),
+    [("gpu", "expected cpu, cuda or cuda:N"), ("cuda:99", "GPUs are visible"), (" , ", "names no device")],
+)
+def test_devices_that_are_not_there(hms, devices, words):
+    refused(hms("run", str(hms.config), "--devices", devices), 2, words)
+
+
+def test_a_device_of_another_class_is_refused_before_anything_is_stored(hms):
+    done = hms("run", str(hms.config), "--set", "training.device=cuda", "--devices", "cpu")
+    refused(done, 2, "--allow-mixed", "--set training.device=cpu")
+    assert "no searches yet" in hms("status").out
+
+
+@pytest.mark.parametrize("command", [("cancel",), ("retry", "--state", "failed"), ("export", "--format", "json")])
+def test_a_name_that_the_store_does_not_hold(hms, command):
+    refused(hms(command[0], "nothing", *command[1:]), 2, "no search named 'nothing'")
+
+
 def test_data_that_are_not_prepared(hms, tmp_path):
     hms.environment["HMS_DATA"] = str(tmp_path / "empty")
     text = hms.config.read_text().replace("learner: toy, ", "") + "data: {dataset: kitti}\n"

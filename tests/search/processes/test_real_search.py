@@ -73,6 +73,19 @@ def test_a_learning_rate_that_diverges_is_a_result_and_not_an_error(mini):
     assert "diverged" in done.out or "collapsed" in done.out
 
 
+def test_other_data_under_the_same_name_are_refused(mini, data):
+    few = ("--set", "search.max_trials=1", "--set", "training.epochs=5")
+    assert mini("run", str(mini.config), *few).code == 0
+    tampered = data[1] / "video" / "demo-24x32" / "meta.json"
+    original = tampered.read_text()
+    tampered.write_text(original.replace(json.loads(original)["fingerprint"], "0" * 64))
+    try:
+        more = mini("run", str(mini.config), "--set", "search.max_trials=2", "--set", "training.epochs=5")
+    finally:
+        tampered.write_text(original)
+    assert more.code == 2 and "was begun with other data (video, mse_windows)" in more.err
+
+
 def test_sequences_longer_than_every_recording_are_refused_before_anything_runs(mini):
     done = mini("run", str(mini.config), "--set", "training.nt=100")
     assert done.code == 2 and "no window of 100 frames" in done.err and "Traceback" not in done.err

@@ -18,6 +18,7 @@ def test_a_search_runs_and_the_report_is_the_last_line(finished, expect_whole):
     assert report.name == "report.html" and report.stat().st_size > 10_000
     expect_whole(*finished.tables(), 4)
     assert not finished.processes()
+    assert not list(finished.results.rglob("checkpoint-*"))
 
 
 def test_the_same_command_adds_nothing_and_says_so(finished):
