@@ -20,7 +20,7 @@ from search.store.driver_lock import LOCK_SECONDS
 from search.store.hyperopt_adapter import TrialsMirror, suggest
 
 CYCLE_SECONDS = 0.1
-LOOK_SECONDS = 2.0
+LOOK_SECONDS = 1.0
 FINAL_STATES = (State.DONE, State.ERROR, State.CANCEL)
 
 
@@ -100,6 +100,8 @@ class Driver:
         if now - self.looked > LOOK_SECONDS:
             self.store.reap(self.name)
             self.cancelled = bool(self.store.search(self.name).get("cancelled"))
+            if self.cancelled:
+                self.store.cancel(self.name)  # what was proposed since a person asked
             self.looked = now
 
     def _renew(self, lock: str) -> None:
