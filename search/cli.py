@@ -267,7 +267,3 @@ def main() -> None:
 def _fail(error: object, code: int) -> None:
     print(f"hms: {error}", file=sys.stderr, flush=True)
     raise SystemExit(code)
-
-
-if __name__ == "__main__":
-    main()

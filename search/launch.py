@@ -116,7 +116,7 @@ class LocalProcesses:
         return self.logs / f"worker-{number}.log"
 
     def _spawn(self, number: int) -> _Running:
-        command = [sys.executable, "-m", "search.cli", "worker", "--name", self.name, "--devices", self.slots[number]]
+        command = [sys.executable, "-m", "search", "worker", "--name", self.name, "--devices", self.slots[number]]
         command += ["--slot", str(number), *self.options]
         with self._log(number).open("ab") as log:
             process = subprocess.Popen(

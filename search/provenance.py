@@ -6,6 +6,7 @@ import platform
 import socket
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -24,8 +25,9 @@ def suggest_seed(study_seed: int, tid: int) -> int:
     return int(np.random.SeedSequence([study_seed, tid, 1]).generate_state(1, np.uint32)[0] >> np.uint32(1))
 
 
+@cache
 def provenance() -> dict[str, Any]:
-    """Host, Python, package versions and git state of the process that calls it."""
+    """Host, Python, package versions and git state of the process that calls it; asked once a process."""
     return {
         "host": socket.gethostname(),
         "platform": platform.platform(),

@@ -20,7 +20,7 @@ from search.store import Store
 from search.trial_process import LEARNERS
 
 IDLE_SECONDS = 0.1
-IDLE_LIMIT = 1.0
+IDLE_LIMIT = 0.4
 REAP_SECONDS = 10.0
 
 Say = Callable[[str], None]

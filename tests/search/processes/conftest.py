@@ -45,7 +45,7 @@ class Hms:
 
     def start(self, *arguments: str) -> subprocess.Popen[str]:
         process = subprocess.Popen(
-            [sys.executable, "-m", "search.cli", *arguments],
+            [sys.executable, "-m", "search", *arguments],
             env={**os.environ, "HMS_RESULTS": str(self.results), **self.environment},
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -71,7 +71,7 @@ class Hms:
 
     def workers(self) -> list[psutil.Process]:
         """Worker processes of this results folder, without the trials' processes."""
-        return [p for p in self.processes() if "worker" in p.cmdline() and "search.cli" in p.cmdline()]
+        return [p for p in self.processes() if "worker" in p.cmdline() and "search" in p.cmdline()]
 
     def processes(self) -> list[psutil.Process]:
         """Every process that works for this results folder."""
