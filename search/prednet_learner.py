@@ -8,6 +8,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from metrics.registry import METRICS
 from prednet.checkpoint import save_checkpoint
 from prednet.cost import count_parameters
 from prednet.data.sequences import Windows, epoch_batches
@@ -104,7 +105,7 @@ class PredNetLearner:
             best = PredNet(self.plan.network).to(self.trainer.device)
             best.load_state_dict(self.best["weights"])
             row, _ = evaluate(best, self.materials, between=check)
-        return found | {f"{metric}_best": row[metric] for metric in ("hms", "mse", "accuracy")}
+        return found | {f"{metric}_best": row[metric] for metric in METRICS}
 
     def _validation_loss(self, check: Check) -> float:
         """Mean loss over the first `val_sequences` windows (every start, as in Lotter et al.)."""

@@ -8,6 +8,7 @@ import math
 import time
 from typing import Any
 
+from metrics.registry import METRICS
 from search.order import Check, TrialOrder
 
 SLICE_SECONDS = 0.01
@@ -42,7 +43,7 @@ class ToyLearner:
             "accuracy": hms / 2,
             "mse_previous_frame": 0.01,
         }
-        row |= {f"{metric}_status": "ok" for metric in ("hms", "mse", "accuracy")}
+        row |= {f"{metric}_status": "ok" for metric in METRICS}
         return row | {f"seconds_{part}": 0.0 for part in ("hms", "mse", "matching")}
 
     def state(self) -> dict[str, Any]:

@@ -9,12 +9,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from metrics.registry import METRICS
 from prednet.checkpoint import load_checkpoint, save_checkpoint
 from prednet.errors import CheckpointError, Diverged
 from search.order import Check, Preempted, Report, TrialOrder
 from search.stopping import Decision, Evaluation, decide, unmoved, window_sd
-
-METRICS = ("hms", "mse", "accuracy")
 
 
 class Learner(Protocol):
@@ -181,9 +180,9 @@ class Trial:
 
 
 def guided_loss(guide: str, result: dict[str, Any]) -> dict[str, Any]:
-    """HyperOpt's `status` and `loss` (lower is better): -HMS, MSE or -accuracy; an undefined value is a failure."""
+    """HyperOpt's `status` and `loss` (lower is better): MSE, -HMS or -accuracy; an undefined value is a failure."""
     value = result.get(guide)
     if value is None:
         why = result["reason"] or f"{guide} is undefined ({result.get(f'{guide}_status', 'not evaluated')})"
         return {"status": "fail", "loss": None, "reason": why}
-    return {"status": "ok", "loss": float(value) if guide == "mse" else -float(value)}
+    return {"status": "ok", "loss": -float(value) if METRICS[guide].higher_is_better else float(value)}

@@ -6,11 +6,12 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from metrics.registry import METRICS as REGISTERED
 from search.errors import UsageError
 from search.report.record import SearchRecord, read_record
 
 PARAMETER = "param."
-METRICS = ("hms", "mse", "accuracy")
+METRICS = tuple(REGISTERED)
 
 # The columns that the report reads; tables may hold more, which it leaves as they are.
 _TRIAL_TEXT = "state finish reason hms_status mse_status accuracy_status device precision error"
