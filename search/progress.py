@@ -36,11 +36,13 @@ def shown_progress(console: Console) -> Iterator[Progress]:
 
 class _PlainLines:
     def __init__(self, console: Console) -> None:
-        self.console, self.said = console, dict[str, float]()
+        self.console = console
+        self.said: dict[str, tuple[float, bool]] = {}
 
     def __call__(self, what: str, done: int, total: int) -> None:
-        now = time.monotonic()
-        if done < total and now - self.said.get(what, 0.0) < PLAIN_SECONDS:
+        now, complete = time.monotonic(), done >= total
+        before, was_complete = self.said.get(what, (-PLAIN_SECONDS, False))
+        if was_complete if complete else now - before < PLAIN_SECONDS:
             return
-        self.said[what] = now
+        self.said[what] = (now, complete)
         self.console.print(f"{what}: {done} of {total}", highlight=False)
