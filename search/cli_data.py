@@ -23,8 +23,15 @@ def _video(name: str) -> Path:
 def _summary(dataset: Any) -> None:
     from prednet.data.cache import describe
 
-    for key, value in describe(dataset).items():
-        print(f"{key}: {value}", flush=True)
+    facts = describe(dataset)
+    height, width = facts["size"]
+    print(f"{facts['path']}: {height}x{width} pixels, resize {facts['resize']}, held out: {facts['held_out']}")
+    for name, split in facts["splits"].items():
+        error = split["previous_frame_mse"]
+        motion = "" if error is None else f", previous-frame MSE {error:.5f}"
+        print(f"{name}: {split['frames']} frames in {split['recordings']} recordings{motion}")
+    for warning in facts["warnings"]:
+        print(f"note: {warning}")
 
 
 @app.command()
