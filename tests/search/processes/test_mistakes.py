@@ -42,7 +42,8 @@ def test_a_mistyped_uri_is_not_shown_with_its_password(hms):
 
 
 def test_a_certificate_file_that_does_not_exist(hms):
-    refused(hms("status", "--mongo", "mongodb://127.0.0.1:9/?tls=true&tlsCAFile=/nowhere.pem"), 2, "tlscafile file is not readable")
+    uri = "mongodb://127.0.0.1:9/?tls=true&tlsCAFile=/nowhere.pem"
+    refused(hms("status", "--mongo", uri), 2, "tlscafile file is not readable")
 
 
 def test_a_results_folder_that_cannot_be_made(hms, tmp_path):
