@@ -49,8 +49,10 @@ def load_keras_weights(
     config = _configuration(layer, named, convention, weights)
     model = PredNet(config)
     with torch.no_grad():
+        channels_first = _is_channels_first(model, named)
         for name, conv, rows in _blocks(model):
-            kernel = _to_torch(named[f"{name}/kernel"], conv.weight[rows], f"{weights}: {name}")
+            like = conv.weight[rows]
+            kernel = _to_torch(named[f"{name}/kernel"], like, f"{weights}: {name}", channels_first=channels_first)
             kernel = kernel[:, :, ::-1, ::-1] if convention == "theano" else kernel
             conv.weight[rows] = torch.from_numpy(np.ascontiguousarray(kernel))
             conv.bias[rows] = torch.from_numpy(named[f"{name}/bias"])
@@ -208,12 +210,28 @@ def _blocks(model: PredNet) -> list[tuple[str, SameConv2d, slice]]:
     return blocks
 
 
-def _to_torch(kernel: NDArray[np.float32], like: torch.Tensor, where: str) -> NDArray[np.float32]:
+def _is_channels_first(model: PredNet, named: dict[str, NDArray[np.float32]]) -> bool:
+    """Whether the file's arrays are (out, in, kh, kw), by the first kernel whose shape fits one order only.
+
+    Square kernels between equal channels (3, 3, 3, 3) fit both, and say nothing.
+    """
+    for name, conv, rows in _blocks(model):
+        outputs, inputs, height, width = conv.weight[rows].shape
+        shape = named[f"{name}/kernel"].shape
+        first, last = shape == (outputs, inputs, height, width), shape == (height, width, inputs, outputs)
+        if first != last:
+            return first
+    return False
+
+
+def _to_torch(
+    kernel: NDArray[np.float32], like: torch.Tensor, where: str, *, channels_first: bool
+) -> NDArray[np.float32]:
     """A Keras kernel as (out, in, kh, kw)."""
     outputs, inputs, height, width = like.shape
-    if kernel.shape == (height, width, inputs, outputs):
+    if not channels_first and kernel.shape == (height, width, inputs, outputs):
         return kernel.transpose(3, 2, 0, 1)
-    if kernel.shape == (outputs, inputs, height, width):
+    if channels_first and kernel.shape == (outputs, inputs, height, width):
         return kernel
     raise CheckpointError(
         f"{where} has shape {kernel.shape}, the architecture needs {(height, width, inputs, outputs)}: "

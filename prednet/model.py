@@ -92,11 +92,6 @@ def hard_sigmoid(x: Tensor) -> Tensor:
     return (0.2 * x + 0.5).clamp(0, 1)
 
 
-def tanh(x: Tensor) -> Tensor:
-    """2 sigmoid(2 x) - 1: the same function, by what a CPU vectorises several times better than its tanh."""
-    return 2 * torch.sigmoid(2 * x) - 1
-
-
 class PredNet(nn.Module):
     """A PredNet with the sizes of `config`; the same seed gives the same weights on every device.
 
@@ -146,8 +141,8 @@ class PredNet(nn.Module):
             if n + 1 < self.config.n_layers:
                 inputs.append(F.interpolate(r[n + 1], scale_factor=2, mode="nearest"))
             i, f, o, g = self.gates[n](torch.cat(inputs, dim=1)).chunk(4, dim=1)
-            c[n] = hard_sigmoid(f) * state.c[n] + hard_sigmoid(i) * tanh(g)
-            r[n] = hard_sigmoid(o) * tanh(c[n])
+            c[n] = hard_sigmoid(f) * state.c[n] + hard_sigmoid(i) * torch.tanh(g)
+            r[n] = hard_sigmoid(o) * torch.tanh(c[n])
         return r, c
 
     def predict(self, r: Tensor, layer: int) -> Tensor:

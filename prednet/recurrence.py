@@ -57,7 +57,10 @@ class Recurrence:
         Raises:
             ModelError: for frames of a size that the network can't read, or fewer than two of them.
         """
-        return self._prepare(frames).forward(frames)
+        unrolled = self._prepare(frames)
+        loss = unrolled.forward(frames)
+        unrolled.clear()
+        return loss
 
     @torch.no_grad()
     def loss_and_gradients(self, frames: Tensor) -> Tensor:
@@ -103,9 +106,9 @@ class _Unrolled:
         self.tapes = [*self.gates, *self.ahat_conv, *self.a_conv]
         for n in self.layers:
             self.gates[n].input(0).zero_()  # before the first frame R and E are zero
-        self._clear()
+        self.clear()
 
-    def _clear(self) -> None:
+    def clear(self) -> None:
         def lists() -> list[list[Tensor]]:
             return [[] for _ in self.layers]
 
@@ -137,7 +140,7 @@ class _Unrolled:
 
     def forward(self, frames: Tensor) -> Tensor:
         """The loss of a batch of sequences."""
-        self._clear()
+        self.clear()
         for tape in self.tapes:
             tape.load_weights()
         loss = frames.new_zeros(())
@@ -206,7 +209,7 @@ class _Unrolled:
                 self._back_gates(n, t, dr, de, dc)
         for tape in self.tapes:
             tape.store_gradients()
-        self._clear()
+        self.clear()
 
     def _back_bottom_up(self, t: int, dr: list[Tensor | None], de: list[Tensor | None]) -> None:
         """From gradients of E_l(t) to those of R_l(t), which are added to `dr`."""

@@ -173,6 +173,9 @@ def find_device(name: str) -> torch.device:
     """
     try:
         device = torch.device(name)
+        if device.type == "cuda":
+            # By default convolutions would run in TF32, with 10 bits of mantissa, and `fp32` would not mean float32.
+            torch.backends.cudnn.allow_tf32 = False
         torch.empty(1, device=device)
     except (RuntimeError, AssertionError) as error:
         reason = str(error).splitlines()[0]

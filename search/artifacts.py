@@ -1,5 +1,6 @@
 """The small files that a finished trial leaves for reports: its RDM and a few predicted frames."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -12,9 +13,9 @@ from prednet.model import PredNet
 SHOWN_WINDOWS = 3
 
 
-def write_rdm(folder: Path, rdm: NDArray[np.float32]) -> None:
-    """`rdm.npz`: the model's RDM over the 92 stimuli, (92, 92) float32."""
-    _write(folder / "rdm.npz", rdm=rdm)
+def write_rdm(folder: Path, rdm: NDArray[np.float32], labels: Sequence[str]) -> None:
+    """`rdm.npz`: the model's RDM over the 92 stimuli, (92, 92) float32, and their labels in its order."""
+    _write(folder / "rdm.npz", rdm=rdm, labels=np.array(labels))
 
 
 def write_predictions(folder: Path, model: PredNet, windows: Windows) -> None:

@@ -47,7 +47,8 @@ def human_model_similarity(
     for _, _, features in clips:
         gram.update(features)
         between()
-    result = hms_from_gram(gram, materials.stimuli.human_rdm)
+    labels = materials.stimuli.labels  # of the images shown, and of the human RDM: both come in this order
+    result = hms_from_gram(gram, materials.stimuli.human_rdm, labels=labels, reference_labels=labels)
     values = {"hms": result.value, "hms_status": result.status, "rho_a": result.rho_a}
     return values, gram.rdm().astype(np.float32) if result.value is not None else None
 
@@ -73,11 +74,16 @@ def next_frame_error(model: PredNet, windows: Windows, between: Callable[[], Non
 def object_matching(model: PredNet, materials: Materials, between: Callable[[], None] = lambda: None) -> dict[str, Any]:
     """Object-matching accuracy (mode `clean`) on the top layer's R, overall and by type of nuisance."""
     nt = materials.config.metrics.matching.frames
-    parts = []
-    for start in range(0, len(materials.objects.images), BATCH * 4):
-        parts.append(top_layer_features(model, materials.objects.images[start : start + BATCH * 4], nt=nt))
+    images = materials.objects.images
+    features: NDArray[np.float32] | None = None
+    for start in range(0, len(images), BATCH * 4):
+        part = top_layer_features(model, images[start : start + BATCH * 4], nt=nt)
+        if features is None:
+            features = np.empty((len(part), len(images), part.shape[2]), np.float32)
+        features[:, start : start + part.shape[1]] = part
         between()
-    result = matching_accuracy(np.concatenate(parts, axis=1), materials.trials)
+    assert features is not None
+    result = matching_accuracy(features, materials.trials)
     row: dict[str, Any] = {"accuracy": result.accuracy, "accuracy_status": result.status}
     row.update({f"accuracy_{kind}": value for kind, value in result.by_kind.items()})
     return row

@@ -114,7 +114,9 @@ def search_document(
     done = trials["state"] == "DONE"
     seconds = {"preparation": float(search.get("preparation_seconds") or 0.0)}
     seconds |= {part: float(epochs[f"seconds_{part}"].sum()) for part in PARTS if f"seconds_{part}" in epochs}
-    seconds |= {part: sum(job[part] for job in trial_seconds if part in job) for part in ("checkpoint", "store")}
+    seconds |= {
+        part: sum(job[part] for job in trial_seconds if part in job) for part in ("conclusion", "checkpoint", "store")
+    }
     devices = sorted({str(d).partition(":")[0] for d in trials.loc[done, "device"].dropna()})
     mixed = len(devices) > 1 or any(device != config["training"]["device"] for device in devices)
     materials = search.get("materials") or {}
@@ -137,7 +139,7 @@ def search_document(
         "mixed_precision": mixed,
         "wall_seconds": search.get("wall_seconds"),
         "seconds": seconds,
-        "warnings": list((materials.get("video") or {}).get("warnings", [])),
+        "warnings": [],
         "rerun_command": search.get("command"),
     }
 
@@ -149,20 +151,37 @@ def _data(materials: dict[str, Any]) -> dict[str, Any]:
         return {}
     splits = video["splits"]
     data = {"name": Path(video["path"]).name, **{key: video[key] for key in ("kind", "size", "resize", "fingerprint")}}
-    data |= {f"{split}_frames": entry["frames"] for split, entry in splits.items()}
-    data |= {f"{split}_previous_frame_mse": entry["previous_frame_mse"] for split, entry in splits.items()}
-    return data | {"held_out": video["held_out"]}
+    data["splits"] = {
+        split: {key: entry[key] for key in ("frames", "recordings", "previous_frame_mse")}
+        for split, entry in splits.items()
+    }
+    return data | {"held_out": video["held_out"], "warnings": video["warnings"]}
 
 
 def reduced_sizes(config: dict[str, Any]) -> dict[str, dict[str, Any]]:
-    """Where a search is smaller than the paper's: quantity -> {ours, paper}."""
-    matching, network = config["metrics"]["matching"], config["network"]
+    """Where a search differs in size or footage from the paper's: quantity -> {ours, paper}."""
+    matching, network, training = config["metrics"]["matching"], config["network"], config["training"]
+
+    def sampled(name: str) -> str:
+        distribution = config["space"].get(name)
+        if distribution is None:
+            return str(training[name])
+        values = distribution.get("values") or [distribution["low"], distribution["high"]]
+        return f"{min(values)}..{max(values)}" if min(values) != max(values) else str(values[0])
+
     pairs = {
         "frame size (height x width, pixels)": (f"{config['data']['height']}x{config['data']['width']}", "128x160"),
         "channels": ("/".join(map(str, network["channels"])), "3/48/96/192"),
+        "frames a sequence": (training["nt"], 10),
+        "training sequences an epoch": (sampled("train_sequences"), "100..1900"),
+        "validation sequences": (sampled("val_sequences"), "100..1900"),
+        "planned epochs": (sampled("epochs"), "10..390"),
         "Gazoobian objects": (matching["objects"], 100),
+        "images an object": (matching["views"], 12),
         "matching trials": (matching["trials"], 500),
         "gallery images": (matching["gallery"], 50),
+        "MSE windows": (config["metrics"]["mse"]["max_windows"] or "all", "all"),
+        "frames of a static clip": (config["metrics"]["hms"]["frames"], 5),
         "networks": (config["search"]["max_trials"], 95),
         "video": (config["data"]["dataset"], "kitti"),
     }

@@ -62,6 +62,7 @@ class Materials:
             "video": describe(self.dataset),
             "train_windows": len(Windows(self.dataset.split("train"), self.config.training.nt, "all")),
             "mse_windows": len(self.mse_windows),
+            "test_windows": len(self.test_windows) if self.test_windows is not None else 0,
             "stimuli": {"count": len(self.stimulus_images), "mapping": self.config.metrics.hms.mapping},
             "objects": {"images": len(self.objects.images), "trials": len(self.trials.probe)},
             "digests": {

@@ -21,8 +21,6 @@ from search.materials import Materials, prepare
 from search.networks import plan_trial
 from search.order import Check, TrialOrder
 
-VALIDATION_BATCH = 16
-
 
 class PredNetLearner:
     """See `search.trial.Learner`. The order of sequences depends on (seed, epoch) alone."""
@@ -97,7 +95,7 @@ class PredNetLearner:
             # The trial was resumed after its last evaluation.
             _, self.rdm = human_model_similarity(self.model, self.materials, check)
         if self.rdm is not None:
-            write_rdm(folder, self.rdm)
+            write_rdm(folder, self.rdm, self.materials.stimuli.labels)
         write_predictions(folder, self.model, self.materials.mse_windows)
         row = self.latest
         if self.best["weights"] is not None and self.best["val_loss"] != self.val_loss:
@@ -110,8 +108,9 @@ class PredNetLearner:
     def _validation_loss(self, check: Check) -> float:
         """Mean loss over the first `val_sequences` windows (every start, as in Lotter et al.)."""
         total = 0.0
-        for start in range(0, len(self.val_windows), VALIDATION_BATCH):
-            indices = np.arange(start, min(start + VALIDATION_BATCH, len(self.val_windows)))
+        size = self.plan.batch_size  # the training batch's: a larger one would set the peak of memory
+        for start in range(0, len(self.val_windows), size):
+            indices = np.arange(start, min(start + size, len(self.val_windows)))
             total += self.trainer.loss(self.val_windows.take(indices)) * len(indices)
             check()
         return total / len(self.val_windows)

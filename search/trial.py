@@ -133,7 +133,9 @@ class Trial:
             result |= {key: None for key in result if key.startswith((*METRICS, "rho_a"))}
             result |= {f"{metric}_status": "diverged" for metric in METRICS}
         else:
+            started = time.perf_counter()
             result |= self.learner.conclude(self._check)
+            self._add_seconds("conclusion", time.perf_counter() - started)
         result["seconds"] = dict(self.at.seconds)
         return result | guided_loss(self.order.config.search.guide, result)
 

@@ -125,9 +125,11 @@ def _recordings(
 def _clips(asked: Mapping[str, Sequence[str | Path]]) -> dict[Path, str]:
     """Clip -> split, in natural order. A clip of val or test may also be listed among the files."""
     split_of: dict[Path, str] = {}
+    known: dict[Path, Path] = {}  # the file itself -> the path it was first given by: links must not split a clip
     for split, files in asked.items():
         for file in files:
-            for clip in _expand(Path(file).absolute()):
+            for given in _expand(Path(file).absolute()):
+                clip = known.setdefault(given.resolve(), given)
                 if split_of.get(clip, "train") not in ("train", split):
                     raise DataError(f"{shown(clip)}: asked for as {split_of[clip]} and as {split}; choose one")
                 split_of[clip] = split

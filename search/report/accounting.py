@@ -8,7 +8,7 @@ from search.report.tables import SearchTables
 
 STATES = ("NEW", "RUNNING", "DONE", "ERROR", "CANCEL")
 FINISHES = ("hms_stable", "below_threshold", "max_epochs", "collapsed", "diverged")
-PARTS = ("preparation", "training", "validation", "hms", "mse", "matching", "checkpoint", "store")
+PARTS = ("preparation", "training", "validation", "hms", "mse", "matching", "conclusion", "checkpoint", "store")
 
 
 @dataclass(frozen=True)

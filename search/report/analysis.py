@@ -99,7 +99,8 @@ def _counted(tables: SearchTables, *, undefined_scored: bool) -> Counted:
 
 
 def _best(tables: SearchTables, ranking: list[int], brain: Brain | None) -> Best:
-    rdms = ((tid, read_rdm(tables, tid)) for tid in ranking)
+    labels = brain.labels if brain is not None else None
+    rdms = ((tid, read_rdm(tables, tid, labels)) for tid in ranking)
     rdm_tid, rdm = next(((tid, rdm) for tid, rdm in rdms if rdm is not None), (None, None))
     frames = ((tid, read_predictions(tables, tid)) for tid in ranking)
     predictions_tid, predictions = next(((t, found) for t, found in frames if found is not None), (None, None))

@@ -43,10 +43,15 @@ def read_brain(tables: SearchTables) -> Brain | None:
     )
 
 
-def read_rdm(tables: SearchTables, tid: int) -> NDArray[np.float64] | None:
-    """The model RDM (n, n) of a trial, or None."""
+def read_rdm(tables: SearchTables, tid: int, labels: NDArray[np.str_] | None = None) -> NDArray[np.float64] | None:
+    """The model RDM (n, n) of a trial; None when it is not there, or of other stimuli than `labels`."""
     arrays = _arrays(_folder(tables, tid) / "rdm.npz", ("rdm",))
-    return None if arrays is None else arrays["rdm"].astype(np.float64)
+    if arrays is None:
+        return None
+    own = arrays.get("labels")
+    if labels is not None and own is not None and not np.array_equal(own.astype(str), labels):
+        return None
+    return arrays["rdm"].astype(np.float64)
 
 
 def read_predictions(tables: SearchTables, tid: int) -> Predictions | None:

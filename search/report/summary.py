@@ -69,6 +69,8 @@ def _data(record: SearchRecord) -> str:
     size = record.data.get("size")
     parts = [record.data_name, f"{flat(list(size)[:2])} pixels" if size else ""]
     parts += [f"{frames:,} {split} frames" for split, frames in record.data_frames.items()]
+    parts += [f"held out: {record.data['held_out']}"] if record.data.get("held_out") else []
+    parts += [f"resize: {record.data['resize']}"] if record.data.get("resize") else []
     return ", ".join(part for part in parts if part)
 
 

@@ -116,6 +116,22 @@ def test_the_convention_is_detected_or_given(tmp_path, case, backend, option, ex
 
 
 @pytest.mark.parametrize("convention", ["tensorflow", "theano"])
+def test_theano_order_is_told_by_the_whole_file_where_a_kernel_fits_both_orders(tmp_path, convention):
+    """Of the default network ahat_0 is (3, 3, 3, 3): read in the wrong order it would load without an error."""
+    model = PredNet(PredNetConfig((3, 4, 5), convention=convention), seed=4)
+    save_keras_weights(model, tmp_path / "w.hdf5", tmp_path / "w.json")
+    with h5py.File(tmp_path / "w.hdf5", "r+") as file:
+        group = file["pred_net_1"]
+        for name in [n.decode() for n in group.attrs["weight_names"] if b"kernel" in n]:
+            kernel = group[name][()].transpose(3, 2, 0, 1)
+            del group[name]
+            group[name] = kernel
+    loaded = load_keras_weights(tmp_path / "w.hdf5", convention=convention)
+    for name, weight in model.state_dict().items():
+        assert torch.equal(weight, loaded.state_dict()[name]), name
+
+
+@pytest.mark.parametrize("convention", ["tensorflow", "theano"])
 def test_round_trip_is_exact(tmp_path, convention):
     config = PredNetConfig((3, 4, 5), (2, 6, 3), (2, 5), (4, 1, 6), (8, 2, 3), convention=convention)
     model = PredNet(config, seed=4)

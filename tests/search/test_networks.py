@@ -2,6 +2,7 @@ from pathlib import Path
 
 from prednet.cost import count_parameters
 from search.config_reader import load_config
+from search.export import reduced_sizes
 from search.networks import plan_trial
 from search.provenance import suggest_seed, trial_seed
 from search.slots import device_slots
@@ -41,3 +42,11 @@ def test_seeds_are_distinct_and_fixed():
 
 def test_slots_spread_over_devices():
     assert device_slots(["cuda:0", "cuda:1"], 2) == ["cuda:0", "cuda:1", "cuda:0", "cuda:1"]
+
+
+def test_reduced_sizes_name_what_differs_from_the_paper_and_nothing_else():
+    assert reduced_sizes(load_config(PAPER).document()) == {}
+    quickstart = reduced_sizes(load_config(PAPER.with_name("quickstart.yaml")).document())
+    assert quickstart["training sequences an epoch"] == {"ours": "8..16", "paper": "100..1900"}
+    assert quickstart["images an object"] == {"ours": 6, "paper": 12}
+    assert quickstart["planned epochs"] == {"ours": "60..100", "paper": "10..390"}

@@ -95,3 +95,13 @@ def test_one_real_video_holds_out_its_end(samples: Path, tmp_path: Path) -> None
     assert dataset.meta["held_out"] == "same recording, no generalisation claim"
     assert (dataset.split("train").n_frames, dataset.split("val").n_frames) == (127, 44)
     assert dataset.split("val").recordings[0].source.endswith("frames 177-220")
+
+
+def test_a_link_to_a_held_out_clip_does_not_bring_it_back_into_training(clips: Path, tmp_path: Path) -> None:
+    link = tmp_path / "link"
+    link.symlink_to(clips / "clip1")
+    dataset = build([clips], tmp_path / "out", val=[link])
+    assert names(dataset)["val"] == ["clip1"]
+    assert "clip1" not in names(dataset)["train"]
+    with pytest.raises(DataError, match="choose one"):
+        build([clips], tmp_path / "other", val=[link], test=[clips / "clip1"])
