@@ -52,7 +52,7 @@ def test_a_search_with_real_parts(mini, expect_whole):
     assert rdm.shape == (92, 92) and np.allclose(rdm, rdm.T)
     search = json.loads((folder / "tables" / "search.json").read_text())
     assert search["hms_baselines"]["pixels"] == pytest.approx(0.10645374653499715, abs=1e-10)
-    assert search["data"]["train_frames"] > 200 and search["mse_windows_digest"]
+    assert search["data"]["splits"]["train"]["frames"] > 200 and search["mse_windows_digest"]
     assert set(search["seconds"]) >= {"training", "hms", "mse", "matching", "checkpoint", "store", "preparation"}
 
     weights = folder / "trials" / "000000" / "network.pt"
