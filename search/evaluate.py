@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from metrics.hms import hms_from_gram
 from metrics.matching import matching_accuracy
-from metrics.next_frame import next_frame_mse, previous_frame_mse
+from metrics.next_frame import mean_mse, next_frame_mse, previous_frame_mse
 from metrics.rdm import StreamedGram
 from prednet.data.sequences import Windows
 from prednet.features import predict, static_clip_features, top_layer_features
@@ -62,12 +62,11 @@ def next_frame_error(model: PredNet, windows: Windows, between: Callable[[], Non
         errors.append(next_frame_mse(predict(model, frames), scaled))
         previous.append(previous_frame_mse(scaled))
         between()
-    mse = float(np.mean(np.concatenate(errors)))
-    finite = bool(np.isfinite(mse))
+    result = mean_mse(np.concatenate(errors))
     return {
-        "mse": mse if finite else None,
-        "mse_status": "ok" if finite else "diverged",
-        "mse_previous_frame": float(np.mean(np.concatenate(previous))),
+        "mse": result.value,
+        "mse_status": result.status,
+        "mse_previous_frame": mean_mse(np.concatenate(previous)).value,
     }
 
 

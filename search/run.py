@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from search.config import SearchConfig
 from search.config_reader import parse_config
 from search.errors import SearchChanged, UnknownSearch
-from search.launch import LocalProcesses
+from search.launch import Launcher, LocalProcesses
 from search.paths import RunFolder, data_root
 from search.place import Place
 from search.process_identity import ProcessIdentity
@@ -178,7 +178,7 @@ def check_materials(store: Store, config: SearchConfig, progress: Progress | Non
 
 
 def _drive_with(
-    launcher: LocalProcesses,
+    launcher: Launcher,
     store: Store,
     config: SearchConfig,
     lock: str,

@@ -25,8 +25,6 @@ TABLE_2: dict[frozenset[str], float] = {
 # Share of matching trials whose probe and target were the same picture: what a blind network scores.
 LEGACY_FLOOR = 0.236
 
-SELF_SIMILARITY = {"pearson": (0.1901, 0.0896), "spearman": (0.1810, 0.0862)}
-
 
 def clean_accuracy(mean: float, sd: float) -> tuple[float, float] | None:
     """The paper's accuracy converted to distinct pairs, (a - floor) / (1 - floor); None below that floor."""
