@@ -259,7 +259,7 @@ def test_a_stopped_worker_wakes_up_fenced_off(server: EmbeddedServer, tmp_path: 
     script = tmp_path / "worker.py"
     script.write_text(
         "import sys, time\n"
-        "from search.store import Store\n"
+        "from search.store import Store, waiting\n"
         "from search.errors import LeaseLost\n"
         "store = Store.connect(sys.stdin.readline().strip(), database='stop', lease_seconds=2)\n"
         "job = store.reserve('s', 'stopped')\n"
@@ -268,7 +268,8 @@ def test_a_stopped_worker_wakes_up_fenced_off(server: EmbeddedServer, tmp_path: 
         "try:\n"
         "    while True:\n"
         "        epoch += 1\n"
-        "        store.record(job, epoch, {'by': 'stopped'})\n"
+        # Stopped in the middle of a write, it wakes up past the write's deadline, and repeats it as a worker does.
+        "        waiting(lambda: store.record(job, epoch, {'by': 'stopped'}))\n"
         "        time.sleep(0.05)\n"
         "except LeaseLost:\n"
         "    print('lost', flush=True)\n"
