@@ -1,4 +1,4 @@
-"""What a network costs before it is built: parameters and floating-point operations."""
+"""What a network costs before it is built: parameters, floating-point operations, files."""
 
 from __future__ import annotations
 
@@ -25,6 +25,16 @@ def flops_per_sequence(config: PredNetConfig, height: int, width: int, nt: int, 
         for layer, inputs, outputs, k in _convolutions(config)
     )
     return 2.0 * macs * nt * (3 if training else 1)
+
+
+def network_file_bytes(config: PredNetConfig) -> int:
+    """Size of a file that holds the weights, in float32."""
+    return 4 * count_parameters(config)
+
+
+def checkpoint_bytes(config: PredNetConfig) -> int:
+    """Size of a checkpoint of a running trial: the weights, Adam's two moments of them, and the best weights so far."""
+    return 16 * count_parameters(config)
 
 
 def _convolutions(config: PredNetConfig) -> list[tuple[int, int, int, int]]:

@@ -14,7 +14,7 @@ class ModelError(PredNetError):
 
 
 class Diverged(ModelError):
-    """The training loss or an activation became NaN or infinite: a result of the trial, not a fault."""
+    """A loss, gradient or weight became NaN, infinite or absurdly large: a result of the trial, not a fault."""
 
 
 class CheckpointError(PredNetError):

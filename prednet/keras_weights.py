@@ -1,15 +1,22 @@
-"""Weights in the layout of the original Keras code: `*.hdf5` with a `*.json` beside it.
+"""Weights of the original Keras code -> a network. Neither Keras nor TensorFlow is needed.
 
-The group of the PredNet layer lists its arrays in `weight_names`: a_0.., ahat_0.., c_0.., f_0.., i_0.., o_0.., kernel
-then bias of each. Kernels are (kh, kw, in, out); Keras 1 with Theano's dimension order wrote (out, in, kh, kw). A
-network trained with Theano convolves with flipped kernels and pads even filters on the other side:
-`convention="theano"`.
+The group of the PredNet layer lists its arrays in the attribute `weight_names`: a_0.., ahat_0.., c_0.., f_0..,
+i_0.., o_0.., kernel then bias of each. What is around them depends on who wrote the file:
+
+- Keras 1 (the release of 2016): arrays named by creation, `convolution2d_6_W`, with `:0` behind it under TensorFlow;
+  kernels (out, in, kh, kw) for `dim_ordering` "th", (kh, kw, in, out) for "tf"; the architecture in a .json file.
+- Keras 2, `save_weights`: `pred_net_1/layer_a_0/kernel:0`, kernels (kh, kw, in, out), the backend as an attribute.
+- `model.save` and `ModelCheckpoint`: the same below a group `model_weights`, the architecture in `model_config`.
+
+A network trained with Theano convolves with flipped kernels and pads even filters on the other side:
+`convention="theano"`. `prednet.keras_export` writes such files.
 """
 
 from __future__ import annotations
 
 import json
 import re
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
@@ -23,6 +30,20 @@ from prednet.errors import CheckpointError, ModelError
 from prednet.model import PredNet, SameConv2d
 
 GATES = ("i", "f", "o", "c")  # rows of our fused gate kernel; Keras calls the candidate g "c"
+SIZES = {
+    "stack_sizes": "stack_sizes",
+    "R_stack_sizes": "r_stack_sizes",
+    "A_filt_sizes": "a_filter_sizes",
+    "Ahat_filt_sizes": "ahat_filter_sizes",
+    "R_filt_sizes": "r_filter_sizes",
+}
+ACTIVATIONS = {
+    "error_activation": "relu",
+    "A_activation": "relu",
+    "LSTM_activation": "tanh",
+    "LSTM_inner_activation": "hard_sigmoid",
+}
+Arrays = dict[str, NDArray[np.float32]]
 
 
 def load_keras_weights(
@@ -32,211 +53,193 @@ def load_keras_weights(
 
     Args:
         weights: the `.hdf5` file.
-        architecture: the `.json` file; None: the one beside the weights (prednet_kitti_weights.hdf5 looks for
-            prednet_kitti_weights.json and prednet_kitti_model.json), or else sizes are read off the kernels.
-        convention: None: `theano` when the files say that Theano wrote them, otherwise `tensorflow`.
+        architecture: the `.json` file. None: what the weights carry themselves, or the .json beside them or one
+            folder up (w.hdf5: w.json; prednet_kitti_weights-Lall.hdf5: prednet_kitti_model.json too), or nothing:
+            sizes are those of the kernels, and pixel_max is 1.
+        convention: None: `theano` when the files show that Theano wrote them, otherwise `tensorflow`.
 
     Raises:
-        CheckpointError: when a file is missing, unreadable, or its arrays don't fit the architecture.
+        CheckpointError: when a file is missing, unreadable or damaged, holds no PredNet or one that isn't the
+            original (other activations), or when weights and architecture are of two networks.
     """
     weights = Path(weights)
-    layer = _read_architecture(architecture or _find_architecture(weights))
-    arrays, backend = _read_arrays(weights)
-    named = _name_arrays(arrays, weights)
-    if convention is None:
-        theano = backend == "theano" or (backend is None and layer.get("dim_ordering") == "th")
-        convention = "theano" if theano else "tensorflow"
-    config = _configuration(layer, named, convention, weights)
+    stored = _read_weights(weights)
+    settings = _read_architecture(weights, architecture, stored.model_config)
+    arrays = _channels_first(_name_arrays(stored, weights), weights)
+    config = _configuration(arrays, settings, convention or _convention(stored, settings), weights)
     model = PredNet(config)
     with torch.no_grad():
-        channels_first = _is_channels_first(model, named)
-        for name, conv, rows in _blocks(model):
-            like = conv.weight[rows]
-            kernel = _to_torch(named[f"{name}/kernel"], like, f"{weights}: {name}", channels_first=channels_first)
-            kernel = kernel[:, :, ::-1, ::-1] if convention == "theano" else kernel
-            conv.weight[rows] = torch.from_numpy(np.ascontiguousarray(kernel))
-            conv.bias[rows] = torch.from_numpy(named[f"{name}/bias"])
+        for name, conv, rows in convolutions(model):
+            kernel, bias = arrays[f"{name}/kernel"], arrays[f"{name}/bias"]
+            if kernel.shape != conv.weight[rows].shape or bias.shape != conv.bias[rows].shape:
+                raise CheckpointError(
+                    f"{weights}: {name} has {kernel.shape[1]} inputs and filters of {kernel.shape[2]}, where the other "
+                    f"arrays need {conv.weight.shape[1]} and {conv.weight.shape[2]}: the file mixes two networks"
+                )
+            kernel = kernel[:, :, ::-1, ::-1] if config.convention == "theano" else kernel
+            conv.weight[rows] = torch.from_numpy(kernel.copy())
+            conv.bias[rows] = torch.from_numpy(bias)
     return model
 
 
-def save_keras_weights(model: PredNet, weights: Path, architecture: Path) -> None:
-    """Write a network as the original code does; `load_keras_weights` gives back exactly the same weights."""
-    theano = model.config.convention == "theano"
-    named = {}
-    for name, conv, rows in _blocks(model):
-        kernel = conv.weight.detach()[rows].float().cpu().numpy()
-        kernel = kernel[:, :, ::-1, ::-1] if theano else kernel
-        named[f"layer_{name}/kernel:0"] = kernel.transpose(2, 3, 1, 0)
-        named[f"layer_{name}/bias:0"] = conv.bias.detach()[rows].float().cpu().numpy()
-    partial, partial_json = (path.with_name(path.name + ".tmp") for path in (Path(weights), Path(architecture)))
-    with h5py.File(partial, "w") as file:
-        file.attrs["layer_names"] = [np.bytes_("pred_net_1")]
-        file.attrs["backend"] = np.bytes_(model.config.convention)
-        group = file.create_group("pred_net_1")
-        group.attrs["weight_names"] = [np.bytes_(name) for name in named]
-        for name, array in named.items():
-            group.create_dataset(name, data=array)
-    layer = {"class_name": "PredNet", "config": _to_layer(model.config)}
-    document = {"class_name": "Model", "config": {"name": "model_1", "layers": [layer]}}
-    partial_json.write_text(json.dumps(document, indent=1))
-    partial.replace(weights)
-    partial_json.replace(architecture)
+def convolutions(model: PredNet) -> list[tuple[str, SameConv2d, slice]]:
+    """(Keras name, convolution, rows of its kernel) in the order of Keras."""
+    r = model.config.r_stack_sizes
+    a, ahat, gates = ([cast(SameConv2d, conv) for conv in part] for part in (model.a, model.ahat, model.gates))
+    found = [(f"a_{n}", conv, slice(None)) for n, conv in enumerate(a)]
+    found += [(f"ahat_{n}", conv, slice(None)) for n, conv in enumerate(ahat)]
+    for gate in sorted(GATES):
+        row = GATES.index(gate)
+        found += [(f"{gate}_{n}", conv, slice(row * r[n], (row + 1) * r[n])) for n, conv in enumerate(gates)]
+    return found
 
 
-def _to_layer(config: PredNetConfig) -> dict[str, Any]:
-    return {
-        "name": "pred_net_1",
-        "stack_sizes": list(config.stack_sizes),
-        "R_stack_sizes": list(config.r_stack_sizes),
-        "A_filt_sizes": list(config.a_filter_sizes),
-        "Ahat_filt_sizes": list(config.ahat_filter_sizes),
-        "R_filt_sizes": list(config.r_filter_sizes),
-        "pixel_max": config.pixel_max,
-        "error_activation": "relu",
-        "A_activation": "relu",
-        "LSTM_activation": "tanh",
-        "LSTM_inner_activation": "hard_sigmoid",
-        "output_mode": "error",
-        "extrap_start_time": None,
-        "data_format": "channels_last",
-    }
+@dataclass(frozen=True)
+class _Stored:
+    """The PredNet layer of a file of weights: names and arrays in its order, and what it says about itself."""
+
+    names: list[str]
+    arrays: list[NDArray[np.float32]]
+    backend: str | None
+    model_config: str | None
 
 
-def _find_architecture(weights: Path) -> Path | None:
-    beside = weights.with_suffix(".json")
-    released = weights.with_name(weights.name.replace("weights", "model")).with_suffix(".json")
-    return next((path for path in (beside, released) if path.is_file()), None)
-
-
-def _read_architecture(path: Path | None) -> dict[str, Any]:
-    """Settings of the PredNet layer in a Keras model file; empty without a file."""
-    if path is None:
-        return {}
-    try:
-        document = json.loads(Path(path).read_text())
-        # Keras 1 and 2 keep the layers under config.layers; a Sequential model is a bare list.
-        layers = document["config"]["layers"] if "layers" in document["config"] else document["config"]
-        layer = next(layer["config"] for layer in layers if layer["class_name"] == "PredNet")
-    except (OSError, ValueError, KeyError, TypeError, StopIteration) as error:
-        raise CheckpointError(
-            f"{path} describes no PredNet ({type(error).__name__}): give the .json that Keras wrote with the weights"
-        ) from error
-    expected = {"error_activation": "relu", "A_activation": "relu", "LSTM_activation": "tanh"}
-    expected["LSTM_inner_activation"] = "hard_sigmoid"
-    for name, value in expected.items():
-        if layer.get(name, value) != value:
-            raise CheckpointError(f"{path} has {name} {layer[name]!r}: only {value!r} is supported")
-    return layer
-
-
-def _read_arrays(path: Path) -> tuple[list[tuple[str, NDArray[np.float32]]], str | None]:
-    """(name, array) of the PredNet layer in the order of the file, and the backend that it names, if any."""
+def _read_weights(path: Path) -> _Stored:
     if not path.is_file():
         raise CheckpointError(f"there are no weights at {path}: check the path (ls {path.parent})")
     try:
         with h5py.File(path, "r") as file:
             root = file.get("model_weights", file)
-            backend = root.attrs.get("backend")
-            for name, group in root.items():
-                is_prednet = "pred" in name.lower() and "net" in name.lower()
-                names = [_text(n) for n in group.attrs.get("weight_names", [])] if is_prednet else []
-                if names:
-                    arrays = [(n, np.asarray(group[n], dtype=np.float32)) for n in names]
-                    return arrays, None if backend is None else _text(backend)
-            found = ", ".join(root) or "nothing"
-    except (OSError, KeyError) as error:
-        raise CheckpointError(f"{path} can't be read as Keras weights ({error}): give the .hdf5 file") from error
-    raise CheckpointError(f"{path} has no PredNet layer (it holds {found}): give weights of a PredNet")
+            layers = {name: [_text(n) for n in group.attrs.get("weight_names", [])] for name, group in root.items()}
+            prednets = [name for name, names in layers.items() if names and re.search("pred_?net", name.lower())]
+            if len(prednets) != 1:
+                what = f"{len(prednets)} PredNet layers" if prednets else "no PredNet layer"
+                raise CheckpointError(
+                    f"{path} has {what} (it holds {', '.join(layers) or 'nothing'}): give weights of one PredNet"
+                )
+            names = layers[prednets[0]]
+            arrays = [np.asarray(root[prednets[0]][name], dtype=np.float32) for name in names]
+            backend, model_config = root.attrs.get("backend", file.attrs.get("backend")), file.attrs.get("model_config")
+    except (OSError, KeyError, AttributeError, RuntimeError, TypeError) as error:
+        raise CheckpointError(
+            f"{path} ({path.stat().st_size} bytes) can't be read as Keras weights ({error}): it is damaged or another "
+            "kind of file; give the .hdf5 that Keras wrote, downloaded or copied again"
+        ) from error
+    if bad := [name for name, array in zip(names, arrays, strict=True) if not np.isfinite(array).all()]:
+        raise CheckpointError(f"{path}: {bad[0]} holds NaN or infinity: the training diverged or the file is damaged")
+    return _Stored(names, arrays, *(None if value is None else _text(value) for value in (backend, model_config)))
 
 
-def _name_arrays(arrays: list[tuple[str, NDArray[np.float32]]], path: Path) -> dict[str, NDArray[np.float32]]:
+def _read_architecture(weights: Path, given: Path | None, model_config: str | None) -> dict[str, Any]:
+    """Settings of the PredNet layer, with the `backend` that its file names; only `source` where there is no file."""
+    path = given or (None if model_config else _find_architecture(weights))
+    if path is None and model_config is None:
+        return {"source": "no .json"}
+    source = f"the attribute model_config of {weights}" if path is None else str(path)
+    try:
+        document = json.loads(model_config or "" if path is None else Path(path).read_text())
+        # Keras keeps the layers under config.layers; in older files of a Sequential model config is a bare list.
+        layers = document["config"]["layers"] if "layers" in document["config"] else document["config"]
+        settings = next(layer["config"] for layer in layers if layer["class_name"] == "PredNet")
+    except (OSError, ValueError, KeyError, TypeError, StopIteration) as error:
+        raise CheckpointError(
+            f"{source} describes no PredNet ({type(error).__name__}): give the .json that Keras wrote with the weights"
+        ) from error
+    for name, value in ACTIVATIONS.items():
+        if settings.get(name, value) != value:
+            raise CheckpointError(f"{source} has {name} {settings[name]!r}: only {value!r} is supported")
+    return {"backend": document.get("backend"), **settings, "source": source}
+
+
+def _find_architecture(weights: Path) -> Path | None:
+    """w.json, or as in the release: prednet_kitti_model.json for prednet_kitti_weights-Lall.hdf5, maybe a folder up."""
+    candidates = [weights.with_suffix(".json")]
+    before, is_released, tag = weights.stem.partition("weights")
+    if is_released:
+        folders = (weights.parent, weights.absolute().parent.parent)
+        candidates += [folder / f"{before}model{end}.json" for folder in folders for end in (tag, "")]
+    return next((path for path in candidates if path.is_file()), None)
+
+
+def _convention(stored: _Stored, settings: dict[str, Any]) -> Convention:
+    """Which backend convolved. Keras 1 doesn't say, but TensorFlow ends every name in `:0`, and Theano none."""
+    backend = stored.backend
+    if backend is None and all(name.endswith(":0") for name in stored.names):
+        backend = "tensorflow"
+    if backend is None and all(re.search("_[Wb]$", name) for name in stored.names):
+        backend = "theano"
+    backend = backend or settings.get("backend") or ("theano" if settings.get("dim_ordering") == "th" else None)
+    return "theano" if backend == "theano" else "tensorflow"
+
+
+def _name_arrays(stored: _Stored, path: Path) -> Arrays:
     """Arrays by `a_0/kernel`, ..., from their names, or from their order where the names say nothing."""
+    names, arrays = stored.names, stored.arrays
     layers, rest = divmod(len(arrays) // 2 + 1, 6)
     if rest or len(arrays) % 2 or layers < 1:
         raise CheckpointError(f"{path} holds {len(arrays)} arrays: a PredNet of L layers has 12 L - 2")
     order = [f"a_{n}" for n in range(layers - 1)]
     order += [f"{kind}_{n}" for kind in ("ahat", "c", "f", "i", "o") for n in range(layers)]
-    parsed = [re.search(r"(?:^|[/_])(ahat|a|c|f|i|o)_(\d+)(?:[/_]|$)", name) for name, _ in arrays]
-    kernels = [match and f"{match[1]}_{match[2]}" for match in parsed[::2]]
-    if sorted(str(kernel) for kernel in kernels) == sorted(order):
-        order = [str(kernel) for kernel in kernels]
+    parsed = [re.search(r"(?:^|[/_])(ahat|a|c|f|i|o)_(\d+)(?:[/_]|$)", name) for name in names[::2]]
+    told = [f"{match[1]}_{match[2]}" if match else "" for match in parsed]
+    if sorted(told) == sorted(order):
+        order = told
     named = {}
-    for name, (_, kernel), (_, bias) in zip(order, arrays[::2], arrays[1::2], strict=True):
-        named[f"{name}/kernel"], named[f"{name}/bias"] = kernel, bias
+    for name, kernel, bias in zip(order, arrays[::2], arrays[1::2], strict=True):
         if kernel.ndim != 4 or bias.ndim != 1:
             raise CheckpointError(f"{path}: {name} has shapes {kernel.shape} and {bias.shape}: not kernel and bias")
+        named[f"{name}/kernel"], named[f"{name}/bias"] = kernel, bias
     return named
 
 
-def _configuration(
-    layer: dict[str, Any], named: dict[str, NDArray[np.float32]], convention: Convention, path: Path
-) -> PredNetConfig:
-    """The architecture as the JSON file says, or else as the arrays show."""
-    n_layers = sum(name.startswith("ahat_") and name.endswith("/bias") for name in named)
-    every, lower = range(n_layers), range(n_layers - 1)
+def _channels_first(arrays: Arrays, path: Path) -> Arrays:
+    """All kernels as (out, in, kh, kw).
 
-    def sizes(key: str, shown: list[int]) -> tuple[int, ...]:
-        return tuple(layer.get(key, shown))
+    One order must fit the whole file: a single kernel, such as (3, 3, 3, 3), may fit both. Those of the gates never
+    do, since they read more channels than they make.
+    """
+    kernels = {name: kernel for name, kernel in arrays.items() if kernel.ndim == 4}
+    outputs = {name: len(arrays[name.replace("kernel", "bias")]) for name in kernels}
+    misfits: list[list[str]] = []
+    for order in ((3, 2, 0, 1), (0, 1, 2, 3)):
+        turned = {name: kernel.transpose(order) for name, kernel in kernels.items()}
+        misfits.append([n for n, k in turned.items() if k.shape[0] != outputs[n] or k.shape[2] != k.shape[3]])
+        if not misfits[-1]:
+            return arrays | turned
+    name = min(misfits, key=len)[0]
+    raise CheckpointError(
+        f"{path}: {name} has shape {arrays[name].shape} and its bias {outputs[name]} numbers: expected square filters "
+        "as (kh, kw, in, out) or (out, in, kh, kw), the same order in the whole file"
+    )
 
-    def filters(kind: str, layers: range) -> list[int]:
-        # A square filter is the pair of equal axes: the first two, or the last two in Theano's order.
-        shapes = [named[f"{kind}_{n}/kernel"].shape for n in layers]
-        outputs = [len(named[f"{kind}_{n}/bias"]) for n in layers]
-        return [s[0] if s[0] == s[1] and s[3] == out else s[2] for s, out in zip(shapes, outputs, strict=True)]
+
+def _configuration(arrays: Arrays, settings: dict[str, Any], convention: Convention, path: Path) -> PredNetConfig:
+    """The architecture that the kernels show; what the .json says must agree."""
+
+    def shown(kind: str, axis: int) -> tuple[int, ...]:
+        layers = sum(bool(re.fullmatch(rf"{kind}_\d+/kernel", name)) for name in arrays)
+        return tuple(arrays[f"{kind}_{n}/kernel"].shape[axis] for n in range(layers))
 
     try:
-        return PredNetConfig(
-            stack_sizes=sizes("stack_sizes", [len(named[f"ahat_{n}/bias"]) for n in every]),
-            r_stack_sizes=sizes("R_stack_sizes", [len(named[f"i_{n}/bias"]) for n in every]),
-            a_filter_sizes=sizes("A_filt_sizes", filters("a", lower)),
-            ahat_filter_sizes=sizes("Ahat_filt_sizes", filters("ahat", every)),
-            r_filter_sizes=sizes("R_filt_sizes", filters("i", every)),
-            pixel_max=float(layer.get("pixel_max", 1.0)),
+        config = PredNetConfig(
+            stack_sizes=shown("ahat", 0),
+            r_stack_sizes=shown("i", 0),
+            a_filter_sizes=shown("a", 2),
+            ahat_filter_sizes=shown("ahat", 2),
+            r_filter_sizes=shown("i", 2),
+            pixel_max=float(settings.get("pixel_max", 1.0)),
             convention=convention,
         )
-    except ModelError as error:
-        raise CheckpointError(f"{path}: {error}") from error
-
-
-def _blocks(model: PredNet) -> list[tuple[str, SameConv2d, slice]]:
-    """(Keras name, convolution, rows of its kernel) in the order of Keras."""
-    r = model.config.r_stack_sizes
-    a, ahat, gates = ([cast(SameConv2d, conv) for conv in part] for part in (model.a, model.ahat, model.gates))
-    blocks = [(f"a_{n}", conv, slice(None)) for n, conv in enumerate(a)]
-    blocks += [(f"ahat_{n}", conv, slice(None)) for n, conv in enumerate(ahat)]
-    for gate in sorted(GATES):
-        row = GATES.index(gate)
-        blocks += [(f"{gate}_{n}", conv, slice(row * r[n], (row + 1) * r[n])) for n, conv in enumerate(gates)]
-    return blocks
-
-
-def _is_channels_first(model: PredNet, named: dict[str, NDArray[np.float32]]) -> bool:
-    """Whether the file's arrays are (out, in, kh, kw), by the first kernel whose shape fits one order only.
-
-    Square kernels between equal channels (3, 3, 3, 3) fit both, and say nothing.
-    """
-    for name, conv, rows in _blocks(model):
-        outputs, inputs, height, width = conv.weight[rows].shape
-        shape = named[f"{name}/kernel"].shape
-        first, last = shape == (outputs, inputs, height, width), shape == (height, width, inputs, outputs)
-        if first != last:
-            return first
-    return False
-
-
-def _to_torch(
-    kernel: NDArray[np.float32], like: torch.Tensor, where: str, *, channels_first: bool
-) -> NDArray[np.float32]:
-    """A Keras kernel as (out, in, kh, kw)."""
-    outputs, inputs, height, width = like.shape
-    if not channels_first and kernel.shape == (height, width, inputs, outputs):
-        return kernel.transpose(3, 2, 0, 1)
-    if channels_first and kernel.shape == (outputs, inputs, height, width):
-        return kernel
-    raise CheckpointError(
-        f"{where} has shape {kernel.shape}, the architecture needs {(height, width, inputs, outputs)}: "
-        "the .json belongs to other weights"
-    )
+    except (ModelError, TypeError, ValueError) as error:
+        raise CheckpointError(f"{path} with {settings['source']}: {error}") from error
+    for key, ours in SIZES.items():
+        told, seen = settings.get(key), list(getattr(config, ours))
+        if told is not None and told != seen:
+            raise CheckpointError(
+                f"{settings['source']} has {key} {told}, but the kernels in {path} show {seen}: they are of two "
+                "networks; put the right .json in its place, or none (sizes are then those of the kernels)"
+            )
+    return config
 
 
 def _text(value: Any) -> str:

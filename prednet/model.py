@@ -172,9 +172,12 @@ class PredNet(nn.Module):
             activations: keep all units of all steps (memory grows with T).
 
         Raises:
-            ModelError: for a wrong shape, channel count, frame size, or values outside [0, pixel_max].
+            ModelError: for a wrong shape, channel count, frame size or dtype, or values outside [0, pixel_max].
         """
         check_shape(frames, self.config)
+        if frames.dtype != (dtype := next(self.parameters()).dtype):
+            scaled = "" if frames.is_floating_point() else " / 255"
+            raise ModelError(f"frames are {frames.dtype}, the network is {dtype}: give frames.to({dtype}){scaled}")
         check_range(frames, self.config)
         if extrap_start_time is not None and extrap_start_time < 1:
             raise ModelError(
@@ -201,10 +204,13 @@ def check_shape(frames: Tensor, config: PredNetConfig) -> None:
     """Refuse frames (B, T, C, H, W) of a shape that the network cannot read.
 
     Raises:
-        ModelError: for a wrong number of dimensions, channel count or frame size.
+        ModelError: for a wrong number of dimensions, no frames at all, a wrong channel count or frame size.
     """
-    if frames.ndim != 5:
-        raise ModelError(f"frames have shape {tuple(frames.shape)}: give (batch, time, channels, height, width)")
+    if frames.ndim != 5 or 0 in frames.shape[:2]:
+        raise ModelError(
+            f"frames have shape {tuple(frames.shape)}: give (batch, time, channels, height, width), "
+            "one sequence of one frame or more"
+        )
     if frames.shape[2] != config.stack_sizes[0]:
         raise ModelError(
             f"frames have {frames.shape[2]} channels (shape {tuple(frames.shape)}), the network reads "
@@ -217,11 +223,17 @@ def check_range(frames: Tensor, config: PredNetConfig) -> None:
     """Refuse pixel values that no PredNet predicts.
 
     Raises:
-        ModelError: for values outside [0, pixel_max], NaN included; the message names the likely cause, 0..255.
+        ModelError: for values outside [0, pixel_max] or NaN; the message names the likely cause, such as 0..255.
     """
     low, high = (float(bound) for bound in torch.aminmax(frames.detach()))
-    if not (low >= 0 and high <= config.pixel_max):
-        raise ModelError(
-            f"frames go from {low:g} to {high:g}, outside [0, {config.pixel_max:g}]: 0..255 images must be divided by "
-            "255 (frames / 255) first, since a network fed with 0..255 doesn't learn"
+    if low >= 0 and high <= config.pixel_max:
+        return
+    if math.isnan(low):  # aminmax passes NaN on
+        raise ModelError("frames hold NaN: a division by zero or missing data before the network; look for it there")
+    if high > config.pixel_max:
+        cause = (
+            "0..255 images must be divided by 255 (frames / 255) first, since a network fed with 0..255 doesn't learn"
         )
+    else:
+        cause = "undo a normalisation to -1..1 ((frames + 1) / 2) or to zero mean first"
+    raise ModelError(f"frames go from {low:g} to {high:g}, outside [0, {config.pixel_max:g}]: {cause}")

@@ -5,26 +5,27 @@
 
 - Before the first frame all sequences are alike: the first top-down pass runs at batch 1.
 - What only later steps would read is left out: at the last step, every layer above the highest one in the loss.
-- R, E and the upsampled R are written straight into the buffer that the gate convolution reads, with all steps in one
-  buffer, so that a kernel gradient is one convolution over all steps in place of one a step (`prednet.tape`).
-- The affine part of the hard sigmoid, 0.2 x + 0.5, is folded into the kernels; tanh(x) = 2 sigmoid(2x) - 1, since
-  the vectorised sigmoid of a CPU is several times faster than its tanh.
+- Kernels are folded, and R is convolved before it is upsampled (`prednet.kernels`).
+- The inputs of a convolution lie in one buffer for all steps, so that a kernel gradient is one convolution over all
+  steps in place of one a step (`prednet.tape`).
 - Masks of ReLU, SatLU and hard sigmoid are read off the values that they produced; pooling comes before ReLU.
 
-With `bf16` the operands of convolutions are bfloat16; element-wise mathematics stays in the dtype of the weights.
+With `bf16` convolutions and errors are bfloat16; the ConvLSTM's mathematics stays in the dtype of the weights.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import torch
 import torch.nn.functional as F
-from torch import Tensor, nn
+from torch import Tensor
 
 from prednet.errors import ModelError
-from prednet.model import PredNet, SameConv2d, check_shape
-from prednet.tape import Folding, Tape
+from prednet.kernels import tanh_from
+from prednet.model import PredNet, check_shape
+from prednet.tape import Tapes
 
 aten = torch.ops.aten
 
@@ -41,10 +42,20 @@ class Recurrence:
         model: its weights are read anew at every call.
         weights: of the layer errors in the loss, see `layer_weights`. The steps t >= 1 weigh 1 / (T - 1) each.
         bf16: convolve in bfloat16.
+        recompute_every: keep only the state before every so many steps, and compute the units of those steps a second
+            time on the way back: the same gradients for about a third more time, with memory for so many steps and
+            T / `recompute_every` states (activation checkpointing over time). None: keep the units of all steps.
+
+    Raises:
+        ModelError: `recompute_every` below 1.
     """
 
-    def __init__(self, model: PredNet, weights: Sequence[float], *, bf16: bool = False) -> None:
-        self.model, self.weights, self.bf16 = model, list(weights), bf16
+    def __init__(
+        self, model: PredNet, weights: Sequence[float], *, bf16: bool = False, recompute_every: int | None = None
+    ) -> None:
+        if recompute_every is not None and recompute_every < 1:
+            raise ModelError(f"recompute_every is {recompute_every}: give a number of steps, 1 or more")
+        self.model, self.weights, self.bf16, self.recompute_every = model, list(weights), bf16, recompute_every
         self._unrolled: _Unrolled | None = None
 
     @torch.no_grad()
@@ -64,10 +75,14 @@ class Recurrence:
 
     @torch.no_grad()
     def loss_and_gradients(self, frames: Tensor) -> Tensor:
-        """As `loss`; also replaces the `grad` of every parameter by its gradient."""
+        """As `loss`; also writes the gradient of every parameter into its `grad`, in place where there is one."""
         unrolled = self._prepare(frames)
         loss = unrolled.forward(frames)
-        unrolled.backward()
+        for parameter in self.model.parameters():
+            if parameter.grad is None:
+                parameter.grad = torch.empty_like(parameter)
+            parameter.grad.zero_()
+        unrolled.backward(frames)
         return loss
 
     def _prepare(self, frames: Tensor) -> _Unrolled:
@@ -76,57 +91,52 @@ class Recurrence:
             raise ModelError("sequences of 1 frame have no loss, which starts at the second: give nt of 2 or more")
         if self._unrolled is None or not self._unrolled.fits(frames):
             self._unrolled = None  # frees the old buffers before the new ones are made
-            self._unrolled = _Unrolled(self.model, frames, self.weights, self.bf16)
+            self._unrolled = _Unrolled(self.model, frames, self.weights, self.bf16, self.recompute_every)
         return self._unrolled
 
 
-class _Unrolled:
-    """A batch of sequences of one shape, unrolled in time.
+class _State(NamedTuple):
+    """What a step reads of the one before, by layer: R and E in the dtype of convolutions, C in that of the weights."""
 
-    The tapes keep what convolutions need on the way back; lists indexed [layer][step] keep the rest.
+    r: list[Tensor]
+    e: list[Tensor]
+    c: list[Tensor]
+
+
+class _Unrolled:
+    """A batch of sequences of one shape, unrolled in time, one stretch of steps after the other.
+
+    The tapes keep what convolutions need on the way back; lists indexed [layer][step of the stretch] keep the rest.
     """
 
-    def __init__(self, model: PredNet, frames: Tensor, weights: Sequence[float], bf16: bool) -> None:
+    def __init__(
+        self, model: PredNet, frames: Tensor, weights: Sequence[float], bf16: bool, recompute_every: int | None
+    ) -> None:
         self.config, self.weights = model.config, list(weights)
         self.shape, self.device, self.work = frames.shape, frames.device, frames.dtype
         self.batch, self.steps = frames.shape[:2]
         self.layers = range(self.config.n_layers)
         self.top = max((n for n in self.layers if weights[n]), default=0)
-        size = [(frames.shape[3] >> n, frames.shape[4] >> n) for n in self.layers]
         self.dtype = torch.bfloat16 if bf16 else self.work
-        alike, apart = [1] + [self.batch] * (self.steps - 1), [self.batch] * self.steps
-
-        def tape(conv: nn.Module, n: int, batches: list[int], reaches: int, folding: Folding | None = None) -> Tape:
-            assert isinstance(conv, SameConv2d)
-            return Tape(conv, batches if reaches <= self.top else batches[:-1], size[n], self.dtype, folding)
-
-        self.gates = [tape(conv, n, alike, 0, self._folding(n)) for n, conv in enumerate(model.gates)]
-        self.ahat_conv = [tape(conv, n, alike, n) for n, conv in enumerate(model.ahat)]
-        self.a_conv = [tape(conv, n, apart, n + 1) for n, conv in enumerate(model.a)]
-        self.tapes = [*self.gates, *self.ahat_conv, *self.a_conv]
-        for n in self.layers:
-            self.gates[n].input(0).zero_()  # before the first frame R and E are zero
+        length = recompute_every or self.steps
+        self.stretches = [range(t, min(t + length, self.steps)) for t in range(0, self.steps, length)]
+        self.tapes = Tapes(model, frames.shape, self.dtype, self.top, self.stretches)
+        self.states: list[_State] = []
         self.clear()
 
     def clear(self) -> None:
+        """Free what is not in a buffer."""
+
         def lists() -> list[list[Tensor]]:
             return [[] for _ in self.layers]
 
-        self.c, self.tanh_c, self.a, self.ahat, self.e, self.winners = (lists() for _ in range(6))
+        self.c, self.tanh_c, self.a, self.ahat, self.errors, self.winners = (lists() for _ in range(6))
+        self.r: list[Tensor] = []
+        self.e: list[Tensor] = []
 
     def fits(self, frames: Tensor) -> bool:
         """Whether the buffers are right for these frames."""
         return (self.shape, self.device, self.work) == (frames.shape, frames.device, frames.dtype)
-
-    def _folding(self, n: int) -> Folding:
-        """Rows i, f, o become 0.2 x + 0.5, and row g becomes 2 x, ready for a clamp and a sigmoid."""
-        r = self.config.r_stack_sizes[n]
-
-        def rows(gate: float, candidate: float) -> Tensor:
-            values = [gate] * (3 * r) + [candidate] * r
-            return torch.tensor(values, dtype=self.work, device=self.device)
-
-        return Folding(scale=rows(0.2, 2.0), shift=rows(0.5, 0.0), scale_back=rows(0.2, 1.0))
 
     def _depth(self, t: int) -> int:
         """How many layers run bottom-up at step t: at the last step, only those that the loss reads."""
@@ -138,153 +148,155 @@ class _Unrolled:
         units = 2 * self.config.stack_sizes[n] * height * width
         return self.weights[n] / (units * self.batch * (self.steps - 1)) if t else 0.0
 
+    def _error_dtype(self, n: int) -> torch.dtype:
+        """Of A, Ahat and E while they are computed: frames and predictions are not rounded, the layers above are."""
+        return self.work if n == 0 else self.dtype
+
     def forward(self, frames: Tensor) -> Tensor:
         """The loss of a batch of sequences."""
-        self.clear()
-        for tape in self.tapes:
-            tape.load_weights()
-        loss = frames.new_zeros(())
-        for t in range(self.steps):
-            loss += self._bottom_up(t, self._top_down(t), frames[:, t])
+        self.tapes.load_weights()
+        loss, self.states = frames.new_zeros(()), [self._before_the_first_frame()]
+        for steps in self.stretches:
+            loss += self._run(steps, self.states[-1], frames)
+            if steps.stop < self.steps:
+                kept = [[tensor.clone() for tensor in layers] for layers in (self.r, self.e)]
+                self.states.append(_State(kept[0], kept[1], [c[-1] for c in self.c]))
         return loss
 
-    def _top_down(self, t: int) -> list[Tensor]:
-        above: Tensor | None = None
-        r_new: list[Tensor] = []
+    def _before_the_first_frame(self) -> _State:
+        def zeros(channels: Sequence[int], dtype: torch.dtype) -> list[Tensor]:
+            size = [(self.shape[3] >> n, self.shape[4] >> n) for n in self.layers]
+            return [torch.zeros(1, channels[n], *size[n], dtype=dtype, device=self.device) for n in self.layers]
+
+        r, a = self.config.r_stack_sizes, self.config.stack_sizes
+        return _State(zeros(r, self.dtype), zeros([2 * n for n in a], self.dtype), zeros(r, self.work))
+
+    def _run(self, steps: range, state: _State, frames: Tensor) -> Tensor:
+        """What the steps of a stretch add to the loss."""
+        self.clear()
+        self.tapes.lay_out(steps)
+        self.r, self.e, self.c = list(state.r), list(state.e), [[c] for c in state.c]
+        loss = frames.new_zeros(())
+        for t in steps:
+            self._top_down(t)
+            loss += self._bottom_up(t, frames[:, t])
+        return loss
+
+    def _top_down(self, t: int) -> None:
         for n in reversed(self.layers):
-            r, a = self.config.r_stack_sizes[n], self.config.stack_sizes[n]
-            x = self.gates[n].input(t)
-            if above is not None:
-                x[:, r + 2 * a :] = F.interpolate(above, scale_factor=2, mode="nearest")
-            y = self.gates[n].forward(t).to(self.work)
+            r, gates = self.config.r_stack_sizes[n], self.tapes.gates[n]
+            x = gates.input(t)
+            x[:, :r], x[:, r:] = self.r[n], self.e[n]
+            y = gates.kernel.crop(gates.forward(t)).to(self.work)
+            if n + 1 < len(self.layers):
+                above = self.tapes.from_above[n]
+                above.kernel.add_to(y, above.forward(t))
             i, f, o = y[:, : 3 * r].clamp_(0, 1).split(r, dim=1)
-            g = _tanh_of_half(y[:, 3 * r :].contiguous(memory_format=torch.channels_last))
-            c = i * g
-            if t:
-                c = c.addcmul_(f, self.c[n][-1])
-            tanh_c = _tanh_of_half(2 * c)
-            above = (o * tanh_c).to(self.dtype)
-            y[:, 3 * r :] = g
-            self.gates[n].output(t).copy_(y)
+            g = tanh_from(y[:, 3 * r :].contiguous(memory_format=torch.channels_last))
+            c = (i * g).addcmul_(f, self.c[n][-1])
+            tanh_c = tanh_from(2 * c)
+            kept = gates.output(t)
+            kept[:, : 3 * r], kept[:, 3 * r :] = y[:, : 3 * r], g
+            self.r[n] = self.tapes.r(n, t).copy_(o * tanh_c)
             self.c[n].append(c)
             self.tanh_c[n].append(tanh_c)
-            if t + 1 < self.steps:
-                self.gates[n].input(t + 1)[:, :r] = above
-            r_new.insert(0, above)
-        return r_new
 
-    def _bottom_up(self, t: int, r_new: list[Tensor], frame: Tensor) -> Tensor:
+    def _bottom_up(self, t: int, frame: Tensor) -> Tensor:
         loss, a = frame.new_zeros(()), frame
         for n in range(self._depth(t)):
-            r, channels = self.config.r_stack_sizes[n], self.config.stack_sizes[n]
-            self.ahat_conv[n].input(t).copy_(r_new[n])
-            ahat = self.ahat_conv[n].forward(t).to(self.work)
+            predict = self.tapes.ahat[n]
+            ahat = predict.kernel.crop(predict.forward(t)).to(self._error_dtype(n))
             ahat = ahat.clamp_(0, self.config.pixel_max) if n == 0 else ahat.relu_()
             difference = ahat - a
+            if share := self._share(n, t):
+                loss += share * difference.abs().sum(dtype=self.work)
             goes_up = n + 1 < self._depth(t)
             rounded = difference.to(self.dtype)
-            e = self.a_conv[n].input(t) if goes_up else torch.cat([rounded, rounded], dim=1)
-            e[:, :channels] = rounded.clamp(min=0)
-            e[:, channels:] = rounded.neg().clamp_(min=0)
-            if share := self._share(n, t):
-                loss += share * difference.abs().sum()
-            if t + 1 < self.steps:
-                self.gates[n].input(t + 1)[:, r : r + 2 * channels] = e
+            e = self.tapes.a[n].input(t) if goes_up else torch.cat([rounded, rounded], dim=1)
+            positive, negative = e.chunk(2, dim=1)
+            torch.clamp(rounded, min=0, out=positive)
+            torch.sub(positive, rounded, out=negative)
+            self.e[n] = e
             self.ahat[n].append(ahat)
-            self.e[n].append(e)
+            self.errors[n].append(e)
             if goes_up:
-                pooled, winners = F.max_pool2d(self.a_conv[n].forward(t), 2, return_indices=True)
-                a = pooled.relu_().to(self.work)
+                convolved = self.tapes.a[n].kernel.crop(self.tapes.a[n].forward(t))
+                pooled, winners = F.max_pool2d(convolved, 2, return_indices=True)
+                a = pooled.relu_()
                 self.a[n + 1].append(a)
                 self.winners[n].append(winners)
         return loss
 
-    def backward(self) -> None:
-        """Walk back from the last step to the first, then store the gradients of all kernels."""
+    def backward(self, frames: Tensor) -> None:
+        """Walk back from the last step to the first, and add to the gradients of all parameters."""
         none: list[Tensor | None] = [None] * len(self.layers)
         dr, de, dc = list(none), list(none), list(none)
-        for t in reversed(range(self.steps)):
-            self._back_bottom_up(t, dr, de)
-            for n in self.layers:
-                self._back_gates(n, t, dr, de, dc)
-        for tape in self.tapes:
-            tape.store_gradients()
+        for steps in reversed(self.stretches):
+            state = self.states.pop()
+            if steps.stop < self.steps:
+                self._run(steps, state, frames)
+            for t in reversed(steps):
+                self._back_bottom_up(t, dr, de)
+                for n in self.layers:
+                    self._back_gates(n, t, dr, de, dc)
+            self.tapes.add_gradients()
         self.clear()
 
     def _back_bottom_up(self, t: int, dr: list[Tensor | None], de: list[Tensor | None]) -> None:
         """From gradients of E_l(t) to those of R_l(t), which are added to `dr`."""
         da: Tensor | None = None
         for n in reversed(range(self._depth(t))):
-            channels = self.config.stack_sizes[n]
-            ahat, e = self.ahat[n][t], self.e[n][t].to(self.work)
-            grad = de[n]
-            if da is not None:
-                upward = self._back_a(n, t, da)
-                grad = upward if grad is None else grad + upward
+            dtype = self._error_dtype(n)
+            ahat, e = self.ahat[n].pop(), self.errors[n].pop().to(dtype)
+            grad = de[n] if da is None else _sum(self._back_a(n, t, da), de[n])
             share = self._share(n, t)
-            grad = torch.full_like(e, share) if grad is None else grad + share
-            grad = aten.threshold_backward(grad, e, 0)
-            da = grad[:, channels:] - grad[:, :channels]
-            down = -da
-            if t == 0:
-                down = down.sum(0, keepdim=True)
+            if grad is None:
+                grad = torch.full_like(e, share)
+            elif share:
+                grad = grad.to(dtype) + share
+            positive, negative = aten.threshold_backward(grad.to(dtype), e, 0).chunk(2, dim=1)
+            da = negative - positive
+            down = -da if t else da.sum(0, keepdim=True).neg_()
             bounds = (0.0, self.config.pixel_max if n == 0 else float("inf"))
-            self.ahat_conv[n].output(t).copy_(aten.hardtanh_backward(down, ahat, *bounds))
-            into_r = self.ahat_conv[n].backward(t).to(self.work)
-            previous = dr[n]
-            dr[n] = into_r if previous is None else into_r + previous
+            self.tapes.ahat[n].output(t).copy_(aten.hardtanh_backward(down, ahat, *bounds))
+            dr[n] = _sum(self.tapes.ahat[n].backward(t), dr[n])
 
     def _back_a(self, n: int, t: int, da: Tensor) -> Tensor:
         """Gradient of E_n(t) through A_{n+1}(t) = relu(maxpool(conv(E_n)))."""
-        pooled = aten.threshold_backward(da, self.a[n + 1][t], 0)
-        out = self.a_conv[n].output(t)
-        like = out.to(self.work)
-        out.copy_(
-            aten.max_pool2d_with_indices_backward(
-                pooled, like, [2, 2], [2, 2], [0, 0], [1, 1], False, self.winners[n][t]
-            )
-        )
-        return self.a_conv[n].backward(t).to(self.work)
+        pooled = aten.threshold_backward(da, self.a[n + 1].pop(), 0)
+        out = self.tapes.a[n].output(t)
+        window = [2, 2], [2, 2], [0, 0], [1, 1], False
+        out.copy_(aten.max_pool2d_with_indices_backward(pooled, torch.empty_like(out), *window, self.winners[n].pop()))
+        return self.tapes.a[n].backward(t)
 
     def _back_gates(
         self, n: int, t: int, dr: list[Tensor | None], de: list[Tensor | None], dc: list[Tensor | None]
     ) -> None:
         """Through the ConvLSTM of one layer: sets the gradients that reach step t - 1, adds to that of R_{n+1}(t)."""
-        r, channels = self.config.r_stack_sizes[n], self.config.stack_sizes[n]
-        grad = dr[n]
-        assert grad is not None
-        out, tanh_c = self.gates[n].output(t), self.tanh_c[n][t]
-        s = out.to(self.work)
-        i, f, o, g = s.split(r, dim=1)
-        into_c = aten.tanh_backward(grad * o, tanh_c)
-        carried = dc[n]
-        if carried is not None:
-            into_c += carried
-        d = torch.empty_like(s)
-        torch.mul(into_c, g, out=d[:, :r])
-        if t:
-            torch.mul(into_c, self.c[n][t - 1], out=d[:, r : 2 * r])
-            dc[n] = _sum_if_shared(into_c * f, t)
-        else:
-            d[:, r : 2 * r] = 0
-        torch.mul(grad, tanh_c, out=d[:, 2 * r : 3 * r])
-        candidate = aten.tanh_backward(into_c * i, g)
-        d = aten.hardtanh_backward(d, s, 0, 1)
-        d[:, 3 * r :] = candidate
-        out.copy_(d)
-        dx = self.gates[n].backward(t).to(self.work)
+        r, gates, into_r = self.config.r_stack_sizes[n], self.tapes.gates[n], dr[n]
+        assert into_r is not None
+        into_r, tanh_c = into_r.to(self.work), self.tanh_c[n].pop()
+        self.c[n].pop()
+        out = gates.output(t)
+        i, f, o, g = out.to(self.work).split(r, dim=1)
+        into_c = _sum(aten.tanh_backward(into_r * o, tanh_c), dc[n])
+        into_f, into_candidate, carried = into_c * self.c[n][-1], into_c * i, into_c * f
+        di, df, do, dg = out.split(r, dim=1)  # these may be the memory of i, f, o, g
+        di.copy_(aten.hardtanh_backward(into_c * g, i, 0, 1))
+        df.copy_(aten.hardtanh_backward(into_f, f, 0, 1))
+        do.copy_(aten.hardtanh_backward(into_r * tanh_c, o, 0, 1))
+        dg.copy_(aten.tanh_backward(into_candidate, g))
         if n + 1 < len(self.layers):
-            up = F.avg_pool2d(dx[:, r + 2 * channels :], 2, divisor_override=1)
-            above = dr[n + 1]
-            dr[n + 1] = up if above is None else above + up
+            above = self.tapes.from_above[n]
+            above.kernel.collect(out, above.full_output(t))
+            dr[n + 1] = _sum(above.backward(t), dr[n + 1])
         if t:
-            dr[n] = _sum_if_shared(dx[:, :r], t)
-            de[n] = dx[:, r : r + 2 * channels]
+            dx = gates.backward(t)
+            dr[n], de[n], dc[n] = _sum_if_shared(dx[:, :r], t), dx[:, r:], _sum_if_shared(carried, t)
 
 
-def _tanh_of_half(twice: Tensor) -> Tensor:
-    """tanh(x) in place of `twice` = 2 x."""
-    return twice.sigmoid_().mul_(2).sub_(1)
+def _sum(new: Tensor, old: Tensor | None) -> Tensor:
+    return new if old is None else new.add_(old)
 
 
 def _sum_if_shared(grad: Tensor, t: int) -> Tensor:

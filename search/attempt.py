@@ -1,18 +1,24 @@
 """One attempt at one trial, seen from its worker: the child process, the lease, the messages between child and store.
 
 The child that trains talks by a pipe. An outage of the store never interrupts it: messages wait in order and are
-written when the store is back. Checkpoints are deleted only when the store knows their successors.
+written when the store is back. So do they while the files that a message names are sent to other workers. Checkpoints
+are deleted only when the store knows their successors.
 """
 
+import contextlib
 import threading
 import time
 from collections import deque
+from collections.abc import Callable
+from concurrent.futures import Future, wait
 from typing import TYPE_CHECKING, Any
 
+from search.checkpoints import ARTIFACTS, LOG, named_checkpoints
 from search.errors import DocumentRefused, LeaseLost, StoreError, StoreRefused
 from search.order import TrialOrder
+from search.out_of_memory import explain_exit
 from search.provenance import provenance
-from search.store import Job, State, waiting
+from search.store import Job, waiting
 from search.trial_process import child_main
 
 if TYPE_CHECKING:
@@ -21,6 +27,7 @@ if TYPE_CHECKING:
 POLL_SECONDS = 0.05
 PROGRESS_SECONDS = 2.0
 KEPT_CHECKPOINTS = 2
+FILES_OF = {"done": ARTIFACTS, "error": (LOG,)}
 
 
 class Attempt:
@@ -28,13 +35,14 @@ class Attempt:
 
     def __init__(self, worker: "Worker", job: Job) -> None:
         self.worker, self.job = worker, job
-        self.store, self.config = worker.store, worker.config
+        self.store, self.config, self.files = worker.store, worker.config, worker.files
         self.folder = worker.folder.trial(job.tid)
         self.lost = threading.Event()
         self.ended = threading.Event()
         self.progress: dict[str, Any] = {}
         self.messages: deque[tuple[str, dict[str, Any]]] = deque()
-        self.checkpoints = [dict(info) for info in _stored_checkpoints(job)]
+        self.checkpoints = named_checkpoints(job)
+        self.sending: Future[None] | None = None
         self.deadline: float | None = None
         self.store_seconds = 0.0
         self.outcome: str | None = None
@@ -43,24 +51,30 @@ class Attempt:
         """Run to an outcome; 1 when the trial ended here (DONE or ERROR), else 0."""
         worker, job = self.worker, self.job
         worker.say(f"trial {job.tid}: attempt {job.attempt} on {worker.slot.device}")
-        order = waiting(self._order, on_wait=self._say_waiting, stop=worker.stopping)
-        receiver, sender = worker.processes.Pipe(duplex=False)
-        child = worker.processes.Process(target=child_main, args=(order, sender))
-        child.start()
-        sender.close()
         beat = threading.Thread(target=self._heartbeats, daemon=True, name="heartbeat")
         beat.start()
         try:
-            self._serve(child, receiver)
+            order = waiting(self._order, on_wait=self._say_waiting, stop=worker.stopping)
+            self._train(order)
         finally:
             self.ended.set()
+            beat.join()
+        worker.say(f"trial {job.tid}: {self.outcome}")
+        return int(self.outcome in ("done", "error"))
+
+    def _train(self, order: TrialOrder) -> None:
+        """Run the child until there is an outcome."""
+        receiver, sender = self.worker.processes.Pipe(duplex=False)
+        child = self.worker.processes.Process(target=child_main, args=(order, sender))
+        child.start()
+        sender.close()
+        try:
+            self._serve(child, receiver)
+        finally:
             if child.is_alive():
                 child.kill()
             child.join()
             receiver.close()
-            beat.join()
-        worker.say(f"trial {job.tid}: {self.outcome}")
-        return int(self.outcome in ("done", "error"))
 
     def _say_waiting(self, error: StoreError, _seconds: float) -> None:
         self.worker.say(f"trial {self.job.tid} waits for the store: {error}")
@@ -68,10 +82,10 @@ class Attempt:
 
     def _order(self) -> TrialOrder:
         worker, job = self.worker, self.job
+        self.files.fetch(job, self.checkpoints, worker.say)
         finished: tuple[float, ...] = ()
         if self.config.stopping.threshold_sd is not None:
-            done = [document for document in self.store.jobs(worker.name) if document["state"] == State.DONE]
-            finished = tuple(d["result"]["hms"] for d in done if d["result"].get("hms") is not None)
+            finished = tuple(self.store.finished_hms(worker.name))
         return TrialOrder(
             name=worker.name,
             tid=job.tid,
@@ -116,9 +130,12 @@ class Attempt:
     def _flush(self) -> None:
         """Write waiting messages in order; what the store cannot take now stays for the next turn."""
         while self.messages and self.outcome is None:
-            started = time.perf_counter()
             try:
+                if not self._sent(*self.messages[0]):
+                    return
+                started = time.perf_counter()
                 self._write(*self.messages[0])
+                self.store_seconds += time.perf_counter() - started
             except LeaseLost:
                 self.lost.set()
                 return
@@ -130,8 +147,6 @@ class Attempt:
             except StoreError as error:
                 self._wait_for_store(error)
                 return
-            finally:
-                self.store_seconds += time.perf_counter() - started
             self.messages.popleft()
 
     def _wait_for_store(self, error: StoreError) -> None:
@@ -142,12 +157,44 @@ class Attempt:
         self.worker.on_outage()
         time.sleep(POLL_SECONDS)
 
+    def _sent(self, kind: str, payload: dict[str, Any]) -> bool:
+        """Whether the files that a message speaks of are where other workers find them; begins to send them.
+
+        Sending never holds up the child or a signal. What is not sent when the grace time ends is left out, and the
+        trial goes on from the checkpoint before.
+        """
+        names = [name for name in FILES_OF.get(kind, ()) if (self.folder / name).is_file()]
+        names += [payload["file"]] if kind == "checkpoint" else []
+        if not names:
+            return True
+        if self.sending is None:
+            self.sending = _in_background(lambda: self.files.put(self.job, names, self.ended.is_set))
+        wait([self.sending], timeout=POLL_SECONDS)
+        late = self.deadline is not None and time.monotonic() > self.deadline
+        if not self.sending.done() and not late:
+            return False
+        sending, self.sending = self.sending, None
+        try:
+            sending.result(timeout=0)
+        except OSError as error:  # a TimeoutError is one
+            why = str(error) or "the grace time ended first"
+            message = f"{', '.join(names)} could not be kept: {why}"
+            if kind == "checkpoint":
+                self.messages[0] = ("warning", {"message": message})
+                return True
+            self.worker.say(f"trial {self.job.tid}: {message}")
+            if kind == "done" and late:
+                self.messages[0] = ("preempted", {})
+        return True
+
     def _write(self, kind: str, payload: dict[str, Any]) -> None:
         store, job = self.store, self.job
         match kind:
             case "begin":
-                store.begin_attempt(job, payload["epoch"])
-                self.progress = {"epoch": payload["trained"], "epochs": payload["epochs"]}
+                store.begin_attempt(job, payload["epoch"], payload["skipped"])
+                self.progress = {**self.progress, "epoch": payload["trained"], "epochs": payload["epochs"]}
+                self.checkpoints = [info for info in self.checkpoints if info["file"] not in payload["skipped"]]
+                self._delete(payload["skipped"])
             case "progress":
                 self.progress = {**self.progress, **payload}
             case "epoch":
@@ -158,12 +205,13 @@ class Attempt:
                 store.set_checkpoint(job, payload)
                 self._keep_checkpoint(payload)
             case "warning":
+                self.progress = {**self.progress, "warning": payload["message"]}
                 self.worker.say(f"trial {job.tid}: {payload['message']}")
             case "done":
                 store.finish(job, self._completed(payload["result"]))
-                for file in self.folder.glob("checkpoint-*"):
-                    file.unlink(missing_ok=True)
                 self.outcome = "done"
+                with contextlib.suppress(StoreError):  # the next worker that starts sweeps again
+                    self.files.conclude(job.tid)
             case "preempted":
                 store.requeue(job, reason="preempted")
                 self.outcome = "given back"
@@ -171,15 +219,21 @@ class Attempt:
                 store.fail(job, payload["message"], payload["traceback"])
                 self.outcome = "error"
             case "crashed":
-                store.release(job.name, self.worker.owner)
-                self.outcome = f"crashed: the trial's process ended with exit code {payload['exitcode']}"
+                how = explain_exit(payload["exitcode"])
+                store.release(job.name, self.worker.owner, reason=f"the trial's process: {how}")
+                self.outcome = f"crashed: {how}"
 
     def _keep_checkpoint(self, info: dict[str, Any]) -> None:
         """Delete what the store no longer names: it names this checkpoint and the one before."""
+        self.progress = {key: self.progress[key] for key in self.progress if key != "warning"}
         self.checkpoints.insert(0, info)
-        for old in self.checkpoints[KEPT_CHECKPOINTS:]:
-            (self.folder / old["file"]).unlink(missing_ok=True)
+        old = self.checkpoints[KEPT_CHECKPOINTS:]
         del self.checkpoints[KEPT_CHECKPOINTS:]
+        self._delete([info["file"] for info in old])
+
+    def _delete(self, names: list[str]) -> None:
+        with contextlib.suppress(StoreError):  # the sweep at the end finds them
+            self.files.delete(self.job.tid, names)
 
     def _completed(self, result: dict[str, Any]) -> dict[str, Any]:
         """The child's result with where and with what it was made."""
@@ -194,22 +248,36 @@ class Attempt:
         }
 
     def _heartbeats(self) -> None:
-        """Renew the lease, more often while there is progress to show; a miss means that the trial was taken."""
+        """Renew the lease now and then and when there is progress to show; look each time whether it still holds.
+
+        A look is cheap, and a person who cancels a trial does not wait for the next heartbeat.
+        """
         sent: dict[str, Any] = {}
         last = time.monotonic()
         while not self.ended.wait(PROGRESS_SECONDS):
             progress = self.progress
-            if progress == sent and time.monotonic() - last < self.config.search.heartbeat_seconds:
-                continue
+            renew = progress != sent or time.monotonic() - last >= self.config.search.heartbeat_seconds
             try:
-                if not self.store.heartbeat(self.job, progress=progress):
+                if not (self.store.heartbeat(self.job, progress=progress) if renew else self.store.holds(self.job)):
                     self.lost.set()
                     return
-                sent, last = progress, time.monotonic()
+                if renew:
+                    sent, last = progress, time.monotonic()
             except StoreError:
                 continue  # the next one may get through; the lease outlives two of them
 
 
-def _stored_checkpoints(job: Job) -> list[Any]:
-    newest = job.checkpoint
-    return [info for info in (newest, (newest or {}).get("previous")) if info]
+def _in_background(call: Callable[[], None]) -> "Future[None]":
+    """Run `call` in a thread that no exit of the process waits for."""
+    future: Future[None] = Future()
+
+    def run() -> None:
+        try:
+            call()
+        except Exception as error:
+            future.set_exception(error)
+        else:
+            future.set_result(None)
+
+    threading.Thread(target=run, daemon=True, name="files").start()
+    return future

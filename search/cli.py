@@ -1,5 +1,6 @@
 """The `hms` command. Each command is a few lines that call one function; `main` turns exceptions into exit codes."""
 
+import json
 import shlex
 import sys
 from pathlib import Path
@@ -11,11 +12,14 @@ from rich.console import Console
 from metrics.errors import MetricError
 from prednet.errors import PredNetError
 from search.cli_data import app as data_app
+from search.cli_operation import app as operation_app
+from search.cli_options import Mongo, Name, say
 from search.config_reader import load_config
 from search.errors import EXIT_INTERRUPTED, EXIT_TRIALS_FAILED, HmsError, UsageError
 from search.paths import RunFolder, data_root, results_root
 from search.place import Place
 from search.progress import shown_progress
+from search.store import Store
 
 app = typer.Typer(
     pretty_exceptions_enable=False,
@@ -28,13 +32,8 @@ app = typer.Typer(
 app.add_typer(data_app, name="data", help="Prepare data once; running a command again changes nothing.")
 
 Config = Annotated[Path, typer.Argument(help="YAML file of the search, e.g. configs/quickstart.yaml")]
-Name = Annotated[str, typer.Argument(help="name of the search (HyperOpt's exp_key)")]
 SetOption = Annotated[list[str] | None, typer.Option("--set", help="override one value: a.b=c (repeatable)")]
 NameOption = Annotated[str | None, typer.Option("--name", help="name of the search; default: the configuration's")]
-Mongo = Annotated[
-    str | None,
-    typer.Option("--mongo", help="MongoDB URI, or a file that holds it; default: HMS_MONGO, else the embedded server"),
-]
 Devices = Annotated[
     str | None, typer.Option(help="comma-separated: cpu, cuda:0,cuda:1; default: all of the class asked for")
 ]
@@ -43,10 +42,10 @@ Force = Annotated[
     bool,
     typer.Option("--force-space", help="continue although the search space changed"),
 ]
-
-
-def _say(text: str) -> None:
-    print(text, flush=True)
+Convention = Annotated[
+    Literal["tensorflow", "theano"] | None,
+    typer.Option(help="of Keras weights: tensorflow or theano; default: as the file says"),
+]
 
 
 @app.command()
@@ -70,9 +69,7 @@ def run(
     console = Console()
     with shown_progress(console) as progress:
         watcher = Watcher(console, settings.search.max_trials)
-        outcome, report = run_search(
-            Place.given(mongo), settings, options, say=_say, progress=progress, watcher=watcher
-        )
+        outcome, report = run_search(Place.given(mongo), settings, options, say=say, progress=progress, watcher=watcher)
     _finish(outcome, settings.search.name, command, report)
 
 
@@ -89,12 +86,13 @@ def driver(
 
     settings = load_config(config, overrides, name)
     command = command_line("driver", config, overrides, settings.search.name)
-    with Place.given(mongo).store(settings.search.lease_seconds) as store:
+    lease = settings.search.lease_seconds
+    with Place.given(mongo).server() as server, Store.connect(server.uri, lease_seconds=lease) as store:
         settings = resolve_device(store, settings)
         _, lock = open_search(store, settings, command, force_space=force_space)
         with shown_progress(Console()) as progress:
             note_materials(store, settings, progress)
-        outcome = drive(store, settings, lock, say=_say)
+        outcome = drive(store, settings, lock, say=say, on_outage=lambda: server.revive(say))
     _finish(outcome, settings.search.name, command, None)
 
 
@@ -108,55 +106,15 @@ def worker(
     slot: Annotated[int, typer.Option(hidden=True)] = 0,
     launcher: Annotated[int | None, typer.Option(hidden=True)] = None,
     allow_mixed: AllowMixed = False,
+    requeue: Annotated[
+        bool, typer.Option("--requeue", help="in a Slurm job: put it back into the queue when a signal ended it early")
+    ] = False,
 ) -> None:
     """Serve the trials of a search until it is finished; Ctrl-C and SIGTERM give the running trial back."""
     from search.serve_slots import WorkerOptions, serve
 
-    options = WorkerOptions(devices, per_device, threads, slot, launcher, allow_mixed)
-    serve(Place.given(mongo), name, options, _say)
-
-
-@app.command()
-def status(
-    name: Annotated[str | None, typer.Argument(help="name of the search; default: list all")] = None,
-    mongo: Mongo = None,
-    watch: Annotated[bool, typer.Option("--watch", help="refresh until the search is finished")] = False,
-) -> None:
-    """Show the trials of a search: counts, running trials, newest metrics."""
-    from search.status import show_status
-
-    with Place.given(mongo).store() as store:
-        show_status(store, name, Console(), watch=watch)
-
-
-@app.command()
-def retry(
-    name: Name,
-    state: Annotated[
-        Literal["failed", "stale"],
-        typer.Option(help="failed: trials in ERROR; stale: running ones whose lease has expired"),
-    ],
-    mongo: Mongo = None,
-) -> None:
-    """Make trials NEW again, so that the next `hms run` repeats them."""
-    with Place.given(mongo).store() as store:
-        store.search(name)
-        tids = store.retry(name, state)
-    _say(f"{len(tids)} trials of `{name}` are NEW again; continue with the `hms run` or `hms driver` that made them")
-
-
-@app.command()
-def cancel(
-    name: Name,
-    tid: Annotated[int | None, typer.Option(help="one trial; default: all that are not final")] = None,
-    mongo: Mongo = None,
-) -> None:
-    """Cancel one trial, or all that wait or run; without --tid the driver proposes no more until the next `hms run`."""
-    from search.status import cancel_trials
-
-    with Place.given(mongo).store() as store:
-        tids = cancel_trials(store, name, tid)
-    _say(f"{len(tids)} trials of `{name}` cancelled")
+    options = WorkerOptions(devices, per_device, threads, slot, launcher, allow_mixed, requeue)
+    serve(Place.given(mongo), name, options, say)
 
 
 @app.command()
@@ -174,23 +132,23 @@ def report(
     else:
         with Place.given(mongo).store() as store:
             path = make_report(store, name, RunFolder.of(results_root(), name), out)
-    _say(str(path))
+    say(str(path))
 
 
 @app.command()
 def export(
     name: Name,
-    format: Annotated[str, typer.Option("--format", help="csv, parquet, json or latex")] = "csv",
+    format: Annotated[str, typer.Option("--format", help="csv, parquet, json, latex or weights")] = "csv",
     out: Annotated[Path | None, typer.Option(help="folder; default: results/NAME/export")] = None,
     mongo: Mongo = None,
 ) -> None:
-    """Write the tables of a search, one row a trial and one row an evaluated epoch."""
+    """Write the tables of a search, one row a trial and one row an evaluated epoch; or the weights that were kept."""
     from search.export_formats import export_as
 
     folder = RunFolder.of(results_root(), name)
     with Place.given(mongo).store() as store:
         for path in export_as(store, name, folder, data_root(), format, out or folder.root / "export"):
-            _say(str(path))
+            say(str(path))
 
 
 @app.command()
@@ -198,10 +156,7 @@ def score(
     weights: Annotated[Path, typer.Argument(help="network.pt of a trial, or original Keras weights (.hdf5)")],
     config: Annotated[Path | None, typer.Option(help="configuration whose data and metrics are used")] = None,
     overrides: SetOption = None,
-    convention: Annotated[
-        Literal["tensorflow", "theano"] | None,
-        typer.Option(help="of Keras weights: tensorflow or theano; default: as the file says"),
-    ] = None,
+    convention: Convention = None,
     as_json: Annotated[bool, typer.Option("--json", help="print JSON")] = False,
 ) -> None:
     """The three metrics of one network."""
@@ -209,7 +164,65 @@ def score(
 
     with shown_progress(Console(stderr=True)) as progress:
         text = score_weights(weights, config, overrides, convention, as_json=as_json, progress=progress)
-    _say(text)
+    say(text)
+
+
+@app.command()
+def predict(
+    video: Annotated[Path, typer.Argument(help="a video file, a folder of pictures, or a KITTI drive")],
+    weights: Annotated[Path, typer.Option(help="network.pt of a trial, or original Keras weights (.hdf5)")],
+    out: Annotated[Path, typer.Option(help="folder of the results; made when missing")],
+    extrapolate: Annotated[
+        int, typer.Option(min=0, help="after the last frame go on for this many, from the network's own predictions")
+    ] = 0,
+    start: Annotated[int, typer.Option("--from", min=0, help="first frame, counted from 0")] = 0,
+    frames: Annotated[int, typer.Option(min=1, help="how many frames the network sees, at most")] = 100,
+    nt: Annotated[
+        int | None,
+        typer.Option(min=2, help="forget everything each NT frames, as the search's MSE does; default: never"),
+    ] = None,
+    fps: Annotated[
+        float | None, typer.Option(min=0.1, help="frames a second to take from a video; default: all")
+    ] = None,
+    size: Annotated[
+        str | None, typer.Option(help="HEIGHTxWIDTH; default: as trained, or near 128x160 where that is not known")
+    ] = None,
+    convention: Convention = None,
+) -> None:
+    """Predict the next frames of a video: pictures, a film beside the true frames, and the error of each step."""
+    from search.predict import PredictOptions, predict_video
+
+    options = PredictOptions(out, start, frames, extrapolate, nt, fps, size, convention)
+    with shown_progress(Console(stderr=True)) as progress:
+        text = predict_video(video, weights, options, progress)
+    say(text)
+
+
+@app.command()
+def plan(
+    config: Config,
+    overrides: SetOption = None,
+    name: NameOption = None,
+    device: Annotated[str | None, typer.Option(help="cpu, cuda, cuda:1; default: the search's, or cpu")] = None,
+    workers: Annotated[int | None, typer.Option(min=1, help="trials at a time; default: as `hms run`")] = None,
+    measure: Annotated[bool, typer.Option(help="time a few networks here")] = True,
+    gflops: Annotated[float | None, typer.Option(help="speed of the device, GFLOP/s, in place of measuring")] = None,
+    seconds: Annotated[float, typer.Option(min=1, help="how long measuring may take, about")] = 30.0,
+    like: Annotated[str | None, typer.Option(help="search, or folder of tables, whose stops are expected")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="print JSON")] = False,
+) -> None:
+    """What a search will cost, before it starts: networks, FLOPs, memory, disk, device-hours, the rule's saving."""
+    settings = load_config(config, overrides, name)
+    from search.plan.estimate import PlanOptions, plan_search
+    from search.plan.text import print_plan
+
+    options = PlanOptions(device, workers, measure, gflops, seconds, like)
+    with shown_progress(Console(stderr=True)) as progress:
+        planned = plan_search(settings, options, progress)
+    if as_json:
+        say(json.dumps(planned.to_dict(), indent=1, allow_nan=False))
+    else:
+        print_plan(Console(), planned)
 
 
 @app.command()
@@ -217,8 +230,30 @@ def doctor() -> None:
     """Say what works on this machine; each failure with the command that mends it."""
     from search.doctor import examine
 
-    if not examine(_say, results_root(), data_root()):
+    if not examine(say, results_root(), data_root()):
         raise typer.Exit(2)
+
+
+@app.command()
+def weights(
+    source: Annotated[Path, typer.Argument(help="network.pt of a trial, or original Keras weights (.hdf5)")],
+    target: Annotated[
+        Path | None, typer.Argument(help="write it there too: .hdf5 (and .json) for Keras, or .pt")
+    ] = None,
+    convention: Convention = None,
+    backend: Annotated[
+        Literal["tensorflow", "theano"] | None,
+        typer.Option(help="of the Keras that will read the .hdf5; default: the network's convention"),
+    ] = None,
+    size: Annotated[str | None, typer.Option(help="HEIGHTxWIDTH in the .json; default: as trained, or 128x160")] = None,
+) -> None:
+    """Describe a network, or convert it between our checkpoints and original Keras weights."""
+    from search.weights import convert_weights
+
+    say(convert_weights(source, target, convention=convention, backend=backend, size=size))
+
+
+app.registered_commands += operation_app.registered_commands
 
 
 def command_line(command: str, config: Path, overrides: list[str] | None, name: str) -> str:
@@ -231,18 +266,18 @@ def _finish(outcome: Any, name: str, command: str, report: Path | None) -> None:
     """Say how it ended; exit 130 when interrupted, 4 with trials in ERROR. The report's path is the last line."""
     counts = ", ".join(f"{count} {state}" for state, count in outcome.counts.items() if count)
     if not outcome.worked and not outcome.interrupted:
-        _say(f"nothing to add: `{name}` has its {sum(outcome.counts.values())} trials")
-        _say(f"more: {command} --set search.max_trials=N")
-    _say(f"`{name}`: {counts or 'no trials'}")
+        say(f"nothing to add: `{name}` has its {sum(outcome.counts.values())} trials")
+        say(f"more: {command} --set search.max_trials=N")
+    say(f"`{name}`: {counts or 'no trials'}")
     if outcome.interrupted:
-        _say(f"interrupted; continue with: {command}")
+        say(f"interrupted; continue with: {command}")
     if outcome.failed:
-        _say(
+        say(
             f"{outcome.failed} trials are in ERROR: see `hms status {name}`; "
             f"repeat them with `hms retry {name} --state failed`"
         )
     if report is not None:
-        _say(str(report))
+        say(str(report))
     if outcome.interrupted:
         raise typer.Exit(EXIT_INTERRUPTED)
     if outcome.failed:

@@ -132,11 +132,11 @@ def stimuli92(
 @app.command()
 def gazoobian(
     preset: Annotated[Literal["mix_m", "mix_l"], typer.Option(help="nuisance preset: mix_m or mix_l")] = "mix_l",
-    objects: Annotated[int, typer.Option(min=2)] = 100,
+    objects: Annotated[int, typer.Option(min=2, help="how many objects")] = 100,
     views: Annotated[int, typer.Option(min=2, help="images an object")] = 12,
     height: Height = 128,
     width: Width = 160,
-    seed: Annotated[int, typer.Option(min=0)] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="of the objects and their views")] = 0,
     sheet: Annotated[Path | None, typer.Option("--contact-sheet", help="also write a PNG to look at")] = None,
 ) -> None:
     """Render the Gazoobian objects of the object-matching task."""

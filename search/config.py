@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator, model_valida
 
 from search.space import Distribution, check_support, parse_distribution
 
+FREE_TRAINING_KEYS = frozenset({"recompute_every", "tensorboard"})
 NAME_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$"
 
 
@@ -26,7 +27,11 @@ PositiveInt = Annotated[int, Field(ge=1)]
 
 
 class SearchSection(Section):
-    """What is searched: name, algorithm, budget, seeds."""
+    """What is searched: name, algorithm, budget, seeds; how trials are held and kept.
+
+    `checkpoints`: `file` where workers share the results folder, `gridfs` where they do not. `keep_best`: the weights
+    of so many finished trials stay, the best by `guide`; None: of all.
+    """
 
     name: str = Field(pattern=NAME_PATTERN)
     algorithm: Literal["rand", "tpe", "anneal"] = "rand"
@@ -37,6 +42,8 @@ class SearchSection(Section):
     lease_seconds: float = Field(default=180.0, gt=0)
     heartbeat_seconds: float = Field(default=30.0, gt=0)
     grace_seconds: float = Field(default=25.0, gt=0)
+    checkpoints: Literal["file", "gridfs"] = "file"
+    keep_best: PositiveInt | None = None
 
     @model_validator(mode="after")
     def _heartbeat_within_lease(self) -> "SearchSection":
@@ -74,7 +81,12 @@ class NetworkSection(Section):
 
 
 class TrainingSection(Section):
-    """How a point is trained. Values that `space` samples override the ones given here."""
+    """How a point is trained; see `prednet.train.TrainConfig`. What `space` samples overrides the values given here.
+
+    `lr_drop_epoch`: so many epochs are trained at the full rate. `tensorboard`: write the learning curves as
+    TensorBoard events too. It and `recompute_every`, which changes no more than the rounding of gradients, may differ
+    in a resumed search.
+    """
 
     epochs: PositiveInt = 150
     batch_size: PositiveInt = 4
@@ -88,6 +100,9 @@ class TrainingSection(Section):
     lr_drop_factor: float = Field(default=0.1, gt=0)
     grad_clip: float | None = Field(default=None, gt=0)
     precision: Literal["fp32", "bf16"] = "fp32"
+    deterministic: bool = False
+    recompute_every: PositiveInt | None = None
+    tensorboard: bool = False
     device: Literal["auto", "cpu", "cuda"] = "auto"
     learner: Literal["prednet", "toy"] = "prednet"
     toy_seconds: float = Field(default=0.05, ge=0)
@@ -157,6 +172,45 @@ class StoppingSection(Section):
         return self
 
 
+SBATCH_OWN = ("array", "error", "job_name", "open_mode", "output", "signal")
+
+
+class SlurmSection(Section):
+    """What each worker's Slurm job asks for; `additional` takes any option of sbatch, `setup` lines run before it.
+
+    `gpus_per_worker` unset: one where the search trains on cuda. Both the setup and the options are readable by others
+    on most clusters: no place for passwords.
+    """
+
+    partition: str | None = None
+    account: str | None = None
+    qos: str | None = None
+    constraint: str | None = None
+    gpus_per_worker: int | None = Field(default=None, ge=0)
+    cpus_per_worker: PositiveInt = 4
+    memory_gb: float | None = Field(default=None, gt=0)
+    minutes: PositiveInt = 1440
+    requeue: bool = True
+    setup: tuple[str, ...] = ()
+    additional: dict[str, bool | int | float | str] = {}
+
+    @field_validator("additional")
+    @classmethod
+    def _not_ours(cls, value: dict[str, bool | int | float | str]) -> dict[str, bool | int | float | str]:
+        taken = sorted(key for key in value if key.replace("-", "_") in SBATCH_OWN)
+        if taken:
+            raise ValueError(f"{', '.join(taken)}: set by `hms` itself, without which it could not watch its jobs")
+        return value
+
+
+class LaunchSection(Section):
+    """Where workers run: processes of this machine, or Slurm jobs. It changes no number: no part of the hashes."""
+
+    kind: Literal["local", "slurm"] = "local"
+    workers: PositiveInt | None = None
+    slurm: SlurmSection = SlurmSection()
+
+
 class SearchConfig(Section):
     """The whole configuration. `space` maps a hyperparameter's name to its distribution."""
 
@@ -167,6 +221,7 @@ class SearchConfig(Section):
     training: TrainingSection = TrainingSection()
     metrics: MetricsSection = MetricsSection()
     stopping: StoppingSection = StoppingSection()
+    launch: LaunchSection = LaunchSection()
 
     @field_validator("space", mode="before")
     @classmethod
@@ -204,8 +259,14 @@ class SearchConfig(Section):
         document = self.document()
         search = document["search"]
         training = {key: document[key] for key in ("data", "network", "training", "metrics", "stopping")}
+        training["training"] = {k: v for k, v in document["training"].items() if k not in FREE_TRAINING_KEYS}
         training["search"] = {key: search[key] for key in ("algorithm", "seed", "guide", "replicates")}
         return {"space": digest(document["space"]), "training": digest(training)}
+
+    def gpus_per_worker(self) -> int:
+        """GPUs that each worker's Slurm job asks for."""
+        given = self.launch.slurm.gpus_per_worker
+        return int(self.training.device == "cuda") if given is None else given
 
     def requires(self) -> dict[str, str]:
         """What a worker must offer: device class and precision."""

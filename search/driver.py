@@ -3,6 +3,9 @@
 With `rand` a proposal depends on the study's seed and the trial's number alone, so a restarted driver proposes what an
 uninterrupted one would have. `tpe` and `anneal` also depend on the trials finished at that moment; their numbers are
 stored with each proposal (`seen`), so that it can be recomputed.
+
+A cycle looks only at trials that wait or run, so that its cost grows with the workers and not with the search; all are
+looked at every `SWEEP_SECONDS`, and before the search is called finished.
 """
 
 import contextlib
@@ -10,6 +13,7 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from search.config import SearchConfig
 from search.errors import DriverRunning, StoreError, StoreRefused
@@ -21,7 +25,9 @@ from search.store.hyperopt_adapter import TrialsMirror, suggest
 
 CYCLE_SECONDS = 0.1
 LOOK_SECONDS = 1.0
-FINAL_STATES = (State.DONE, State.ERROR, State.CANCEL)
+SWEEP_SECONDS = 10.0
+PROPOSE_SECONDS = 0.5
+"""After so long a cycle proposes no more: 64 workers that start together take 20 s of TPE, and the lock 30."""
 
 
 @dataclass(frozen=True)
@@ -36,6 +42,19 @@ class Outcome:
     def failed(self) -> int:
         """Trials in ERROR."""
         return self.counts.get("ERROR", 0)
+
+
+def propose_point(
+    config: SearchConfig, expression: Any, tid: int, finished: list[Document]
+) -> tuple[Document, list[int], dict[str, Any]]:
+    """The point that trial `tid` trains: HyperOpt's `misc`, the tids that the algorithm saw, the parameters.
+
+    `expression` is `search.space.expression(config.space)`. With `rand` it depends on the seed and `tid` alone.
+    """
+    search = config.search
+    seed = suggest_seed(search.seed, tid // search.replicates)
+    misc, seen = suggest(search.algorithm, expression, tid=tid, seed=seed, finished_docs=finished)
+    return misc, seen, concrete(config.space, misc["vals"])
 
 
 class Driver:
@@ -54,7 +73,7 @@ class Driver:
         self.expression = expression(config.space)
         self.mirror = TrialsMirror()
         self.cancelled = False
-        self.renewed = self.looked = -LOCK_SECONDS
+        self.renewed = self.looked = self.swept = -LOCK_SECONDS
 
     def run(self, lock: str, stop: threading.Event, each_cycle: Callable[[list[Document]], None]) -> Outcome:
         """Until every trial of the budget is final, or `stop` is set. `lock` is the driver lock, released at the end.
@@ -64,19 +83,19 @@ class Driver:
         Raises:
             DriverRunning: another driver took the lock over.
         """
-        worked = False
+        worked = hurry = False
         try:
             self._renew(lock)
             self.store.update_search(self.name, finished=False, cancelled=False)
             while not stop.is_set():
                 try:
                     self._look_after(lock)
-                    self.mirror.update(self.store.jobs(self.name, newer_than=self.mirror.versions))
+                    self.observe()
                     if self._finished():
                         self.store.update_search(self.name, finished=True)
                         break
                     worked = True
-                    self._enqueue()
+                    hurry = self.enqueue()
                     each_cycle(self.mirror.docs)
                 except StoreRefused:
                     raise
@@ -86,7 +105,8 @@ class Driver:
                     self.renewed = -LOCK_SECONDS
                     stop.wait(1.0)
                     continue
-                stop.wait(CYCLE_SECONDS)
+                if not hurry:
+                    stop.wait(CYCLE_SECONDS)
             return Outcome(self.store.counts(self.name), worked, interrupted=stop.is_set())
         finally:
             with contextlib.suppress(StoreError):  # away, the store lets the lock expire
@@ -109,42 +129,56 @@ class Driver:
             raise DriverRunning(f"another driver took over `{self.name}`; this one stops")
         self.renewed = time.monotonic()
 
+    def observe(self, *, sweep: bool = False) -> None:
+        """Bring the mirror up to date; with `sweep`, and now and then, by a look at every trial."""
+        now = time.monotonic()
+        sweep = sweep or now - self.swept > SWEEP_SECONDS
+        unsettled = None if sweep else self.mirror.unsettled
+        self.mirror.update(self.store.jobs(self.name, newer_than=self.mirror.versions, unsettled=unsettled))
+        self.swept = now if sweep else self.swept
+
     def _finished(self) -> bool:
-        docs = self.mirror.docs
-        complete = self.cancelled or len(docs) >= self.config.search.max_trials
-        return complete and all(doc["state"] in FINAL_STATES for doc in docs)
+        if self._unfinished():
+            return False
+        self.observe(sweep=True)
+        return not self._unfinished()
 
-    def _enqueue(self) -> None:
-        """Keep one more trial waiting than are running, within the budget; holes are filled first."""
+    def _unfinished(self) -> bool:
+        proposes = not self.cancelled and len(self.mirror) < self.config.search.max_trials
+        return proposes or bool(self.mirror.unsettled)
+
+    def enqueue(self) -> bool:
+        """Keep one more trial waiting than are running, within the budget; holes are filled first.
+
+        Returns whether more are wanted than there was time for.
+        """
         if self.cancelled:
-            return
-        docs = self.mirror.docs
-        running = sum(doc["state"] == State.RUNNING for doc in docs)
-        waiting = sum(doc["state"] == State.NEW for doc in docs)
-        wanted = min(running + 1 - waiting, self.config.search.max_trials - len(docs))
-        if wanted <= 0:
-            return
-        known = {doc["tid"]: doc for doc in docs}
-        for tid in self.store.missing_tids(self.name, wanted):
-            document = self._propose(tid, known)
-            self.store.insert([document])
-            known[tid] = document
-        self.mirror.update(known.values())
+            return False
+        running, waiting = self.mirror.count(State.RUNNING), self.mirror.count(State.NEW)
+        wanted = min(running + 1 - waiting, self.config.search.max_trials - len(self.mirror))
+        began = time.monotonic()
+        for left in range(wanted - 1, -1, -1):
+            document = self._propose(self.mirror.missing())
+            if self.store.insert([document]):
+                self.mirror.update([document])
+            else:  # the answer to an earlier insert was lost, or a driver that is gone wrote late
+                self.observe(sweep=True)
+            if left and time.monotonic() - began > PROPOSE_SECONDS:
+                return True
+        return False
 
-    def _propose(self, tid: int, known: dict[int, Document]) -> Document:
+    def _propose(self, tid: int) -> Document:
         """The document of a new trial: the replicates of one point share its values, each has its own seed."""
         search = self.config.search
         point, replicate = divmod(tid, search.replicates)
-        first = known.get(point * search.replicates)
-        if replicate and first is not None:
+        first = self.store.job(self.name, point * search.replicates) if replicate else None
+        if first is not None:
             misc, seen, params = first["misc"], first["seen"], first["params"]
             misc = {**misc, "tid": tid, "idxs": {key: [tid] if value else [] for key, value in misc["idxs"].items()}}
         else:
             # After a forced change of the space, trials of the old one teach nothing about the new.
             finished = [doc for doc in self.mirror.finished if doc["misc"]["vals"].keys() == self.config.space.keys()]
-            seed = suggest_seed(search.seed, point)
-            misc, seen = suggest(search.algorithm, self.expression, tid=tid, seed=seed, finished_docs=finished)
-            params = concrete(self.config.space, misc["vals"])
+            misc, seen, params = propose_point(self.config, self.expression, tid, finished)
         return new_job_document(
             self.name,
             tid,

@@ -11,6 +11,7 @@
     │   ├── StoreUnreachable     3
     │   ├── StoreRefused         3   authentication failed, standalone server, unsupported version
     │   └── StoreFull            3   the server's disk is full
+    ├── FileDamaged              1   a file in the store is not what was put there
     ├── LeaseLost                1   a trial was taken over; its first worker writes nothing more
     └── DocumentRefused          1   a value that MongoDB cannot hold
 
@@ -74,6 +75,10 @@ class StoreFull(StoreError):
 
 class LeaseLost(HmsError):
     """A fenced write missed: the trial was taken over, cancelled or finished by another worker."""
+
+
+class FileDamaged(HmsError):
+    """Pieces of a stored file are missing or altered."""
 
 
 class DocumentRefused(HmsError):

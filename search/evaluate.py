@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metrics.hms import hms_from_gram
-from metrics.matching import matching_accuracy
+from metrics.matching import IMAGES_AT_ONCE, StreamedMatching
 from metrics.next_frame import mean_mse, next_frame_mse, previous_frame_mse
 from metrics.rdm import StreamedGram
 from prednet.data.sequences import Windows
@@ -71,18 +71,16 @@ def next_frame_error(model: PredNet, windows: Windows, between: Callable[[], Non
 
 
 def object_matching(model: PredNet, materials: Materials, between: Callable[[], None] = lambda: None) -> dict[str, Any]:
-    """Object-matching accuracy (mode `clean`) on the top layer's R, overall and by type of nuisance."""
-    nt = materials.config.metrics.matching.frames
-    images = materials.objects.images
-    features: NDArray[np.float32] | None = None
-    for start in range(0, len(images), BATCH * 4):
-        part = top_layer_features(model, images[start : start + BATCH * 4], nt=nt)
-        if features is None:
-            features = np.empty((len(part), len(images), part.shape[2]), np.float32)
-        features[:, start : start + part.shape[1]] = part
+    """Object-matching accuracy (mode `clean`) on the top layer's R, overall and by type of nuisance.
+
+    Only images that occur in trials are shown, and only the features of probes are kept.
+    """
+    streamed = StreamedMatching(materials.trials)
+    for start in range(0, len(streamed.images), IMAGES_AT_ONCE):
+        images = materials.objects.images[streamed.images[start : start + IMAGES_AT_ONCE]]
+        streamed.update(top_layer_features(model, images, nt=materials.config.metrics.matching.frames))
         between()
-    assert features is not None
-    result = matching_accuracy(features, materials.trials)
+    result = streamed.result()
     row: dict[str, Any] = {"accuracy": result.accuracy, "accuracy_status": result.status}
     row.update({f"accuracy_{kind}": value for kind, value in result.by_kind.items()})
     return row

@@ -18,6 +18,8 @@ from metrics.baselines import baselines
 from metrics.errors import StimuliError
 from metrics.noise_ceiling import noise_ceiling, self_similarity
 from metrics.stimuli92 import load_stimuli92
+from search.checkpoints import SHOWN, WEIGHTS, fetch_artifacts
+from search.errors import FileDamaged
 from search.paths import RunFolder, stimuli_path
 from search.store import State, Store
 
@@ -49,7 +51,6 @@ RESULT_COLUMNS = (
     "threads",
 )
 PARTS = ("training", "validation", "hms", "mse", "matching")
-ARTIFACTS = ("rdm.npz", "predictions.npz")
 
 
 def export_tables(store: Store, name: str, folder: RunFolder, data_root: Path, out: Path | None = None) -> Path:
@@ -60,9 +61,10 @@ def export_tables(store: Store, name: str, folder: RunFolder, data_root: Path, o
     trials, epochs = trials_table(store, name), epochs_table(store, name)
     for table, stem in ((trials, "trials"), (epochs, "epochs")):
         _replace(out / f"{stem}.csv", lambda path, table=table: table.to_csv(path, index=False))
-        _replace(out / f"{stem}.parquet", lambda path, table=table: table.to_parquet(path, index=False))
+        _replace(out / f"{stem}.parquet", lambda path, table=table: _typed(table).to_parquet(path, index=False))
     trial_seconds = [job["result"].get("seconds", {}) for job in store.jobs(name)]
     document = search_document(search, trials, epochs, trial_seconds)
+    document["warnings"] += fetch_artifacts(store, name, folder, SHOWN)
     document |= _brain(out, data_root, search["config"])
     text = json.dumps(document, indent=1, default=str, allow_nan=False)
     _replace(out / "search.json", lambda path: path.write_text(text, encoding="utf-8"))
@@ -89,6 +91,7 @@ def trials_table(store: Store, name: str) -> pd.DataFrame:
             "seconds": sum((result.get("seconds") or {}).values()) or None,
             "error": (job.get("error") or {}).get("message"),
         }
+        row |= {f"result.{key}": value for key, value in (result.get("imported") or {}).items()}
         row |= {f"param.{key}": value for key, value in job["params"].items()}
         rows.append(row)
     columns = ["tid", "point", "replicate", "state", *RESULT_COLUMNS, "owner", "attempts", "preemptions"]
@@ -135,7 +138,8 @@ def search_document(
         "data": _data(materials),
         "materials": materials,
         "mse_windows_digest": (materials.get("digests") or {}).get("mse_windows"),
-        "reduced_sizes": reduced_sizes(config),
+        "imported": search.get("imported") or {},
+        "reduced_sizes": {} if "imported" in search else reduced_sizes(config),
         "mixed_precision": mixed,
         "wall_seconds": search.get("wall_seconds"),
         "seconds": seconds,
@@ -211,8 +215,24 @@ def _brain(out: Path, data_root: Path, config: dict[str, Any]) -> dict[str, Any]
     }
 
 
-def _copy_artifacts(source: Path, target: Path) -> None:
-    for name in ARTIFACTS:
+def export_weights(store: Store, name: str, folder: RunFolder, out: Path) -> list[Path]:
+    """Write the weights that were kept of finished trials to `out/trials/NNNNNN/`, from this machine or the store.
+
+    Raises:
+        FileDamaged: some are not whole in the store; the others are written.
+    """
+    there = RunFolder(out)
+    done = [job["tid"] for job in store.jobs(name) if job["state"] == State.DONE]
+    for tid in done:
+        _copy_artifacts(folder.trial(tid), there.trial(tid), WEIGHTS)
+    missed = fetch_artifacts(store, name, there, WEIGHTS)
+    if missed:
+        raise FileDamaged("; ".join(missed))
+    return [path for tid in done for file in WEIGHTS if (path := there.trial(tid) / file).exists()]
+
+
+def _copy_artifacts(source: Path, target: Path, names: Iterable[str] = SHOWN) -> None:
+    for name in names:
         if (source / name).exists():
             target.mkdir(parents=True, exist_ok=True)
             _replace(target / name, lambda path, name=name: shutil.copyfile(source / name, path))
@@ -230,6 +250,13 @@ def _owner(job: dict[str, Any]) -> str | None:
 def _first_start(job: dict[str, Any]) -> Any:
     starts = [attempt["began"] for attempt in job["history"] if attempt.get("began")]
     return starts[0] if starts else job.get("book_time")
+
+
+def _typed(table: pd.DataFrame) -> pd.DataFrame:
+    """Text in place of columns that mix numbers with other values, for which Parquet has no type."""
+    kinds = {column: pd.api.types.infer_dtype(table[column], skipna=True) for column in table.columns}
+    mixed = [column for column, kind in kinds.items() if kind in ("mixed", "mixed-integer")]
+    return table.assign(**{column: table[column].map(str, na_action="ignore") for column in mixed})
 
 
 def _replace(path: Path, write: Any) -> None:

@@ -1,4 +1,4 @@
-"""`hms export`: the tidy tables of a search as CSV, Parquet, JSON or LaTeX."""
+"""`hms export`: the tidy tables of a search as CSV, Parquet, JSON or LaTeX, or the weights of its networks."""
 
 import json
 from collections.abc import Callable
@@ -7,7 +7,7 @@ from pathlib import Path
 import pandas as pd
 
 from search.errors import UsageError
-from search.export import epochs_table, export_tables, trials_table
+from search.export import epochs_table, export_tables, export_weights, trials_table
 from search.paths import RunFolder
 from search.store import Store
 
@@ -30,8 +30,10 @@ def export_as(store: Store, name: str, folder: RunFolder, data_root: Path, forma
         export_tables(store, name, folder, data_root, out)
         return [out / f"trials.{format}", out / f"epochs.{format}", out / "search.json"]
     store.search(name)
+    if format == "weights":
+        return export_weights(store, name, folder, out)
     if format not in WRITERS:
-        raise UsageError(f"--format is {format!r}: expected csv, parquet, json or latex")
+        raise UsageError(f"--format is {format!r}: expected csv, parquet, json, latex or weights")
     suffix, write = WRITERS[format]
     out.mkdir(parents=True, exist_ok=True)
     paths = []

@@ -11,11 +11,14 @@ from pathlib import Path
 from typing import Protocol
 
 from search.errors import HmsError, StoreError, UsageError
+from search.logs import rotate
 from search.process_identity import ProcessIdentity
+from search.slurm_queue import current_job
 from search.store import Store
 
 QUICK_DEATHS = 3
 QUICK_SECONDS = 10.0
+ROTATE_SECONDS = 60.0
 
 
 class Launcher(Protocol):
@@ -63,6 +66,7 @@ class LocalProcesses:
         self.options = ["--threads", str(threads), "--launcher", str(os.getpid())]
         self.options += ["--allow-mixed"] if allow_mixed else []
         self.running: dict[int, _Running] = {}
+        self.rotated = time.monotonic()
 
     def start(self) -> None:
         """Start all workers, after giving back what dead workers of this machine still hold."""
@@ -77,15 +81,17 @@ class LocalProcesses:
         Raises:
             HmsError: a worker keeps dying at once; the message quotes the end of its log.
         """
+        self._rotate_logs()
         for number, worker in list(self.running.items()):
             code = worker.process.poll()
             if code is None:
                 continue
-            self._release(worker)
+            held = self._release(worker)
             if code == 0 and self._search_finished():
                 del self.running[number]
                 continue
-            quick = time.monotonic() - worker.started < QUICK_SECONDS
+            # One that held a trial can run: what a trial does to its worker ends as that trial's crashes do.
+            quick = not held and time.monotonic() - worker.started < QUICK_SECONDS
             deaths = worker.quick_deaths + 1 if quick else 0
             if code == UsageError.exit_code or deaths >= QUICK_DEATHS:
                 raise self._failed(number, code)
@@ -107,28 +113,37 @@ class LocalProcesses:
                 self._release(worker)
         self.running.clear()
 
+    def _rotate_logs(self) -> None:
+        if time.monotonic() - self.rotated > ROTATE_SECONDS:
+            self.rotated = time.monotonic()
+            for number in self.running:
+                rotate(self._log(number))
+
     def _search_finished(self) -> bool:
         with contextlib.suppress(StoreError):
             return bool(self.store.search(self.name).get("finished"))
         return False
 
     def _log(self, number: int) -> Path:
-        return self.logs / f"worker-{number}.log"
+        job = current_job().get("slurm_job")  # jobs on several nodes share the folder
+        return self.logs / (f"worker-{number}.log" if job is None else f"worker-{job}-{number}.log")
 
     def _spawn(self, number: int) -> _Running:
         command = [sys.executable, "-m", "search", "worker", "--name", self.name, "--devices", self.slots[number]]
         command += ["--slot", str(number), *self.options]
+        rotate(self._log(number))
         with self._log(number).open("ab") as log:
             process = subprocess.Popen(
                 command, stdout=log, stderr=log, stdin=subprocess.DEVNULL, env=self.environment, start_new_session=True
             )
         return _Running(process, time.monotonic(), ProcessIdentity.of(process.pid))
 
-    def _release(self, worker: _Running) -> None:
+    def _release(self, worker: _Running) -> list[int]:
         """Give back at once what a dead worker held; while the store is away its lease does the same later."""
         if worker.identity is not None:
             with contextlib.suppress(StoreError):
-                self.store.release(self.name, worker.identity.to_dict())
+                return self.store.release(self.name, worker.identity.to_dict())
+        return []
 
     def _failed(self, number: int, code: int) -> HmsError:
         log = self._log(number)

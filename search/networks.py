@@ -45,6 +45,8 @@ def plan_trial(config: SearchConfig, params: dict[str, Any]) -> TrialPlan:
             lr_drop_factor=training.lr_drop_factor,
             precision=training.precision,
             grad_clip=training.grad_clip,
+            recompute_every=training.recompute_every,
+            deterministic=training.deterministic,
         ),
         epochs=int(params.get("epochs", training.epochs)),
         batch_size=int(params.get("batch_size", training.batch_size)),

@@ -1,6 +1,5 @@
 """The learner of a real search: one PredNet on one device, trained on video and scored by the three metrics."""
 
-import math
 import time
 from typing import Any
 
@@ -12,11 +11,11 @@ from metrics.registry import METRICS
 from prednet.checkpoint import save_checkpoint
 from prednet.cost import count_parameters
 from prednet.data.sequences import Windows, epoch_batches
-from prednet.errors import Diverged
 from prednet.model import PredNet
 from prednet.train import Trainer
 from search.artifacts import write_predictions, write_rdm
 from search.evaluate import evaluate, human_model_similarity, next_frame_error
+from search.learning_curve import LearningCurve
 from search.materials import Materials, prepare
 from search.networks import plan_trial
 from search.order import Check, TrialOrder
@@ -36,6 +35,7 @@ class PredNetLearner:
         nt = order.config.training.nt
         self.train_windows = Windows(self.materials.dataset.split("train"), nt, "all")
         self.val_windows = Windows(self.materials.dataset.split("val"), nt, "all").first(self.plan.val_sequences)
+        self.curve = LearningCurve(order.folder, tensorboard=order.config.training.tensorboard)
         self.step, self.loss_sum = 0, 0.0
         self.train_loss: float | None = None
         self.val_loss: float | None = None
@@ -56,41 +56,51 @@ class PredNetLearner:
                 check()
         trained = time.perf_counter()
         val_loss = self._validation_loss(check)
-        if not math.isfinite(val_loss):
-            raise Diverged(f"the validation loss became {val_loss} in epoch {epoch}")
         self.train_loss, self.val_loss = self.loss_sum / self.step, val_loss
         self.step, self.loss_sum = 0, 0.0
         if self.best["val_loss"] is None or val_loss < self.best["val_loss"]:
             weights = {key: value.detach().clone() for key, value in self.model.state_dict().items()}
             self.best = {"val_loss": val_loss, "epoch": epoch, "weights": weights}
-        return {"training": trained - started, "validation": time.perf_counter() - trained}
+        ended, rate = time.perf_counter(), self.trainer.learning_rate
+        self.curve.add(
+            epoch, train_loss=self.train_loss, val_loss=val_loss, learning_rate=rate, seconds=ended - started
+        )
+        return {"training": trained - started, "validation": ended - trained}
 
     def evaluate(self, check: Check) -> dict[str, Any]:
         """All metrics, the losses of the newest epoch, and the learning rate that it used."""
         row, self.rdm = evaluate(self.model, self.materials, between=check)
         row.update(train_loss=self.train_loss, val_loss=self.val_loss, learning_rate=self.trainer.learning_rate)
         self.latest = row
+        epoch = self.trainer.epoch + 1 if self.trainer.steps else 0
+        self.curve.events("evaluation", epoch, {metric: row[metric] for metric in METRICS})
         return dict(row)
 
     def state(self) -> dict[str, Any]:
-        """Weights, optimiser, place in the epoch, best weights so far."""
+        """Weights, optimiser, place in the epoch, best weights so far, the curve."""
         mine = {key: getattr(self, key) for key in ("step", "loss_sum", "train_loss", "val_loss", "best", "latest")}
-        return {"trainer": self.trainer.state_dict(), **mine}
+        return {"trainer": self.trainer.state_dict(), "curve": self.curve.rows, **mine}
 
     def restore(self, state: dict[str, Any]) -> None:
         """Continue from a `state`."""
         self.trainer.load_state_dict(state["trainer"])
+        self.curve.rows = state.get("curve", self.curve.rows)  # older checkpoints have none
         for key in ("step", "loss_sum", "train_loss", "val_loss", "best", "latest"):
             setattr(self, key, state[key])
 
     def conclude(self, check: Check) -> dict[str, Any]:
-        """Test error and metrics of the best-validation network; weights, RDM and predicted frames of the last one."""
+        """Test error and metrics of the best-validation network; weights, RDM and predicted frames of the last one.
+
+        Writes `network.pt`, the last weights, and `best.pt`, those of the lowest validation loss (maybe the same). A
+        trial that diverged never comes here and leaves neither.
+        """
         folder, network = self.order.folder, self.plan.network.to_dict()
         found: dict[str, Any] = {"n_parameters": count_parameters(self.plan.network), "mse_test": None}
         found |= {"best_epoch": self.best["epoch"], "best_val_loss": self.best["val_loss"]}
         if self.materials.test_windows is not None:
             found["mse_test"] = next_frame_error(self.model, self.materials.test_windows, check)["mse"]
-        save_checkpoint(folder / "network.pt", {"config": network, "model": self.model.state_dict()})
+        facts = {"config": network, "frame_size": list(self.materials.dataset.size)}
+        save_checkpoint(folder / "network.pt", {**facts, "model": self.model.state_dict()})
         if self.rdm is None and self.latest["hms"] is not None:
             # The trial was resumed after its last evaluation.
             _, self.rdm = human_model_similarity(self.model, self.materials, check)
@@ -98,8 +108,8 @@ class PredNetLearner:
             write_rdm(folder, self.rdm, self.materials.stimuli.labels)
         write_predictions(folder, self.model, self.materials.mse_windows)
         row = self.latest
-        if self.best["weights"] is not None and self.best["val_loss"] != self.val_loss:
-            save_checkpoint(folder / "best.pt", {"config": network, "model": self.best["weights"]})
+        save_checkpoint(folder / "best.pt", {**facts, "model": self.best["weights"]})
+        if self.best["val_loss"] != self.val_loss:
             best = PredNet(self.plan.network).to(self.trainer.device)
             best.load_state_dict(self.best["weights"])
             row, _ = evaluate(best, self.materials, between=check)

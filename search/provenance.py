@@ -1,4 +1,16 @@
-"""What must be known to repeat a number: seeds, code, versions, device, threads. Never a credential."""
+"""What must be known to repeat a number: seeds, code, versions, device, threads. Never a credential.
+
+Randomness enters in five places, each with a generator of its own; no number depends on a global one:
+
+    which point a trial gets     `suggest_seed(search.seed, tid)`, and for `tpe` and `anneal` the trials seen before
+    initial weights              the trial's seed, `trial_seed(search.seed, tid)`
+    order of the sequences       the trial's seed and the epoch
+    matching objects and trials  `metrics.matching.seed`
+    the report's resampling      seeds in `search.report`
+
+On a CPU the same seeds, versions and number of threads give the same bits. Another number of threads changes the order
+of float sums; it stands in every result (`threads`). On CUDA set `training.deterministic` for the same bits.
+"""
 
 import importlib.metadata
 import os

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 from search.config import SearchConfig
 from search.config_reader import parse_config
-from search.errors import SearchChanged, UnknownSearch
+from search.errors import SearchChanged, UnknownSearch, UsageError
 from search.launch import Launcher, LocalProcesses
+from search.learning_curve import require_tensorboard
 from search.paths import RunFolder, data_root
 from search.place import Place
 from search.process_identity import ProcessIdentity
@@ -29,20 +30,30 @@ if TYPE_CHECKING:
 
 def stored_config(store: Store, name: str) -> SearchConfig:
     """The resolved configuration that the search `name` was made with."""
-    return parse_config(store.search(name)["config"], source=f"the stored search `{name}`")
+    search = store.search(name)
+    if "imported" in search:
+        raise UsageError(f"`{name}` was imported from HyperOpt: it can be exported and reported, not continued")
+    return parse_config(search["config"], source=f"the stored search `{name}`")
 
 
 def resolve_device(store: Store, config: SearchConfig) -> SearchConfig:
-    """Replace `device: auto` by the stored search's class, or by what this machine has."""
+    """Replace `device: auto` by the stored search's class, or by what the workers will have."""
     if config.training.device != "auto":
         return config
     try:
         device = store.search(config.search.name)["config"]["training"]["device"]
     except UnknownSearch:
-        import torch
-
-        device = "cuda" if torch.cuda.is_available() else "cpu"
+        device = "cuda" if _gpu_expected(config) else "cpu"
     return config.model_copy(update={"training": config.training.model_copy(update={"device": device})})
+
+
+def _gpu_expected(config: SearchConfig) -> bool:
+    """Whether this machine has a GPU; under Slurm, where the login node has none, whether workers ask for one."""
+    if config.launch.kind == "slurm":
+        return config.launch.slurm.gpus_per_worker != 0
+    import torch
+
+    return bool(torch.cuda.is_available())
 
 
 def open_search(store: Store, config: SearchConfig, command: str, *, force_space: bool = False) -> tuple[bool, str]:
@@ -118,10 +129,12 @@ def run_search(
     watcher: Watcher,
 ) -> "tuple[Outcome, Path]":
     """Prepare, launch workers, drive, export, report. Returns the outcome and the path of `report.html`."""
+    _refuse_unlaunchable(config, place, options)
     folder = RunFolder.of(place.results, config.search.name)
     with place.server() as server, Store.connect(server.uri, lease_seconds=config.search.lease_seconds) as store:
         config = resolve_device(store, config)
-        launcher = _launcher(store, config, place, folder, options)
+        require_tensorboard(config)
+        launcher = _launcher(store, config, place, folder, options, say)
         created, lock = open_search(store, config, options.command, force_space=options.force_space)
         say(f"{'new search' if created else 'continuing'} `{config.search.name}` in {folder.root}")
         if not _budget_spent(store, config):
@@ -209,11 +222,18 @@ def _drive_with(
 
 
 def _launcher(
-    store: Store, config: SearchConfig, place: Place, folder: RunFolder, options: RunOptions
-) -> LocalProcesses:
+    store: Store,
+    config: SearchConfig,
+    place: Place,
+    folder: RunFolder,
+    options: RunOptions,
+    say: Callable[[str], None],
+) -> Launcher:
+    if config.launch.kind == "slurm":
+        return _slurm_jobs(store, config, place, folder, options, say)
     cores = usable_cores()
     devices = choose_devices(options.devices, config, allow_mixed=options.allow_mixed)
-    count = options.workers or (min(cores, 8) if devices == ["cpu"] else len(devices))
+    count = options.workers or config.launch.workers or (min(cores, 8) if devices == ["cpu"] else len(devices))
     slots = device_slots(devices, -(-count // len(devices)))[:count]
     name = config.search.name
     return LocalProcesses(
@@ -226,6 +246,42 @@ def _launcher(
         store=store,
         allow_mixed=options.allow_mixed,
     )
+
+
+def _slurm_jobs(
+    store: Store,
+    config: SearchConfig,
+    place: Place,
+    folder: RunFolder,
+    options: RunOptions,
+    say: Callable[[str], None],
+) -> Launcher:
+    from search.slurm import SlurmJobs  # where no cluster is used, nothing of it is imported
+
+    workers = options.workers or config.launch.workers
+    assert workers is not None and place.uri is not None  # _refuse_unlaunchable
+    return SlurmJobs(
+        config,
+        workers=workers,
+        uri=place.uri,
+        folder=folder,
+        store=store,
+        say=say,
+        devices=options.devices,
+        allow_mixed=options.allow_mixed,
+    )
+
+
+def _refuse_unlaunchable(config: SearchConfig, place: Place, options: RunOptions) -> None:
+    if config.launch.kind != "slurm":
+        return
+    if place.uri is None:
+        raise UsageError(
+            "launch.kind is slurm, but no MongoDB is given that the nodes reach; the embedded server listens on this "
+            "machine's loopback only. Start a replica set (docs/cluster.md), then: export HMS_MONGO=FILE_WITH_ITS_URI"
+        )
+    if not (options.workers or config.launch.workers):
+        raise UsageError("launch.kind is slurm: how many jobs? --workers N, or launch.workers in the configuration")
 
 
 def _budget_spent(store: Store, config: SearchConfig) -> bool:

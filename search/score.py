@@ -6,6 +6,7 @@ from pathlib import Path
 from prednet.checkpoint import load_network
 from prednet.config import Convention
 from prednet.cost import count_parameters
+from prednet.errors import ModelError
 from prednet.keras_weights import load_keras_weights
 from prednet.model import PredNet
 from search.config import SearchConfig
@@ -35,7 +36,7 @@ def score_weights(
         )
     model = read_network(weights, convention)
     settings = load_config(config, overrides) if config else _default_config(overrides)
-    model.config.check_frames(settings.data.height, settings.data.width)
+    _check_fit(weights, model, settings)
     row, _ = evaluate(model, prepare(settings, data_root(), progress))
     row["weights"], row["n_parameters"] = str(weights), count_parameters(model.config)
     if as_json:
@@ -53,10 +54,26 @@ def score_weights(
 
 
 def read_network(weights: Path, convention: Convention | None) -> PredNet:
-    """Our checkpoint, or Keras weights with the `.json` of the same name beside them."""
+    """Our checkpoint, or Keras weights; the `.json` beside those is found by itself."""
     if weights.suffix in KERAS_SUFFIXES:
         return load_keras_weights(weights, convention=convention)
+    if weights.suffix == ".json":
+        raise UsageError(f"{weights} describes an architecture: give the weights beside it (.hdf5)")
     return load_network(weights)
+
+
+def _check_fit(weights: Path, model: PredNet, settings: SearchConfig) -> None:
+    if model.config.stack_sizes[0] != 3:
+        raise UsageError(
+            f"{weights} reads frames of {model.config.stack_sizes[0]} channels: the metrics are those of RGB networks"
+        )
+    try:
+        model.config.check_frames(settings.data.height, settings.data.width)
+    except ModelError as error:
+        raise UsageError(
+            f"{weights}: {error}; the size is that of the configuration: "
+            "--config FILE --set data.height=H --set data.width=W"
+        ) from error
 
 
 def _default_config(overrides: list[str] | None) -> SearchConfig:

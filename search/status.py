@@ -1,40 +1,183 @@
-"""`hms status`: the trials of a search, or all searches of a store."""
+"""`hms status`: the trials of a search, its workers, pace and troubles; or all searches of a store."""
 
 import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
 
-from rich.console import Console
+from rich.console import Console, Group
+from rich.live import Live
+from rich.text import Text
 
-from search.errors import UsageError
-from search.store import Document, State, Store
+from search.errors import StoreError, UsageError
+from search.pace import ended_per_hour, seconds_left, span
+from search.process_identity import ProcessIdentity
+from search.store import Document, State, Store, waiting
 from search.watch import describe_trial, say_line, search_table
+from search.workers import SeenWorker, seen_workers, workers_table
 
 REFRESH_SECONDS = 2.0
+ERRORS_SHOWN = 5
+MESSAGE_LENGTH = 300
+
+
+@dataclass(frozen=True)
+class Status:
+    """A search as it was at `now`, on the server's clock; `jobs` by tid."""
+
+    name: str
+    search: Document
+    jobs: Mapping[int, Document]
+    workers: list[SeenWorker]
+    now: datetime
+
+    @classmethod
+    def read(cls, store: Store, name: str, earlier: "Status | None" = None) -> "Status":
+        """From the store; of trials that an `earlier` status knew, only those that changed are asked for."""
+        known = dict(earlier.jobs) if earlier is not None else {}
+        search = store.search(name)
+        changed = store.jobs(name, newer_than={tid: job["version"] for tid, job in known.items()})
+        known |= {job["tid"]: job for job in changed}
+        now = store.server_time()
+        workers = seen_workers(store.workers(name), list(known.values()), now)
+        return cls(name, search, dict(sorted(known.items())), workers, now)
+
+    @property
+    def documents(self) -> list[Document]:
+        """The trials by tid."""
+        return list(self.jobs.values())
+
+    @property
+    def planned(self) -> int:
+        """The budget of trials."""
+        return int(self.search["config"]["search"]["max_trials"])
+
+    @property
+    def finished(self) -> bool:
+        """Whether its driver saw the last trial end."""
+        return bool(self.search.get("finished"))
+
+    def table(self) -> object:
+        """The trials that run, and those that ended last."""
+        return search_table(self.documents, self.planned, float(self.search.get("wall_seconds") or 0.0))
+
+    def troubles(self) -> list[str]:
+        """Leases that ran out, and the newest errors."""
+        jobs = self.documents
+        stale = [job for job in jobs if job["state"] == State.RUNNING and job["lease_until"] < self.now]
+        lines = [
+            f"stale: trial {job['tid']}, lease out for {span((self.now - job['lease_until']).total_seconds())}; a "
+            f"driver or worker takes it back, or: hms retry {self.name} --state stale"
+            for job in stale
+        ]
+        failed = [job for job in jobs if job["state"] == State.ERROR]
+        failed.sort(key=lambda job: (job["refresh_time"] is not None, job["refresh_time"], job["tid"]))
+        more = len(failed) - ERRORS_SHOWN
+        lines += [f"{more} older errors: hms log {self.name} --tid T"] if more > 0 else []
+        return lines + [f"trial {job['tid']}: {_message(job)}" for job in failed[-ERRORS_SHOWN:]]
+
+    def pace(self) -> list[str]:
+        """Who drives, who works, how fast, how long still; nothing of it when the search is finished."""
+        if self.finished:
+            return []
+        rate = ended_per_hour(self.documents, self.now)
+        alive = sum(worker.alive for worker in self.workers)
+        left = seconds_left(self.documents, self.planned, alive, self.now)
+        parts = [] if rate is None else [f"{rate:.3g} trials an hour"]
+        parts += [] if left is None or self.search.get("cancelled") else [f"about {span(left)} left"]
+        return [self._driver(), self._workers(), *(["; ".join(parts)] if parts else [])]
+
+    def counts(self) -> str:
+        """`toy: 3 DONE, 1 RUNNING; not finished`."""
+        states = [State(job["state"]) for job in self.documents]
+        counted = ", ".join(f"{states.count(state)} {state.name}" for state in State if state in states)
+        cancelled = ", cancelled" if self.search.get("cancelled") else ""
+        return f"{self.name}: {counted or 'no trials'}; {'finished' if self.finished else 'not finished'}{cancelled}"
+
+    def _driver(self) -> str:
+        driver = self.search["driver"]
+        owner = driver["owner"] if driver else {}
+        identity = ProcessIdentity.from_dict(owner)
+        if not driver or driver["until"] < self.now or (identity is not None and identity.known_dead()):
+            command = self.search.get("command")
+            return "no driver runs" + (f"; continue with: {command}" if command else "")
+        since = span((self.now - driver["since"]).total_seconds())
+        return f"driver: {owner.get('host', '?')} pid {owner.get('pid', '?')}, for {since}"
+
+    def _workers(self) -> str:
+        words = {"works": "work", "idle": "idle", "silent": "silent", "dead": "dead"}
+        conditions = [worker.condition for worker in self.workers]
+        counted = [f"{conditions.count(c)} {word}" for c, word in words.items() if c in conditions]
+        return f"workers: {', '.join(counted)}" if counted else f"no worker lives: hms worker --name {self.name}"
 
 
 def show_status(store: Store, name: str | None, console: Console, *, watch: bool = False) -> None:
-    """Print one search (again and again with `watch`, until it is finished), or list all."""
+    """Print one search, or list all; with `watch`, follow one until it is finished."""
     if name is None:
         for known in store.names():
             say_line(console, f"{known}: {_counts(store, known)}")
         if not store.names():
             say_line(console, "no searches yet: try `hms run configs/quickstart.yaml`")
-        return
-    while True:
-        search = store.search(name)
-        documents = store.jobs(name)
-        planned = search["config"]["search"]["max_trials"]
+    elif not watch:
+        status = Status.read(store, name)
         if console.is_terminal:
-            console.print(search_table(documents, planned, float(search.get("wall_seconds") or 0.0)))
+            console.print(status.table())
         else:
-            for document in documents:
-                say_line(console, f"trial {document['tid']}: {describe_trial(document)}")
-        finished = "finished" if search.get("finished") else "not finished"
-        say_line(console, f"{name}: {_counts(store, name)}; {finished}")
-        for error in _errors(documents):
-            say_line(console, error)
-        if not watch or search.get("finished"):
-            return
-        time.sleep(REFRESH_SECONDS)
+            for job in status.documents:
+                say_line(console, _trial_line(job))
+        for line in (status.counts(), *status.pace(), *status.troubles()):
+            say_line(console, line)
+    elif console.is_terminal:
+        _watch_in_place(store, name, console)
+    else:
+        _watch_by_lines(store, name, console)
+
+
+def _watch_in_place(store: Store, name: str, console: Console) -> None:
+    """One view that is drawn again where it stands, until the search is finished."""
+    status: Status | None = None
+    with Live(console=console, auto_refresh=False, vertical_overflow="crop") as live:
+        while status is None or not status.finished:
+            status = _patiently(store, name, status, console)
+            lines = (status.counts(), *status.pace(), *status.troubles())
+            parts = [Text(line, no_wrap=True, overflow="ellipsis") for line in lines]
+            others = [worker for worker in status.workers if worker.condition != "works"]
+            tables = [workers_table(others, status.now, "workers without a trial, or silent")] if others else []
+            live.update(Group(*parts, *tables, status.table()), refresh=True)  # type: ignore[arg-type]
+            if not status.finished:
+                time.sleep(REFRESH_SECONDS)
+
+
+def _watch_by_lines(store: Store, name: str, console: Console) -> None:
+    """A line for each trial that moved; the summary whenever a trial began or ended, or trouble came."""
+    status: Status | None = None
+    said: dict[int, str] = {}
+    summary: object = None
+    while status is None or not status.finished:
+        status = _patiently(store, name, status, console)
+        for tid, job in status.jobs.items():
+            if said.get(tid) != (line := _trial_line(job)):
+                said[tid] = line
+                say_line(console, line)
+        if summary != (now := (status.counts(), status.troubles())):
+            summary = now
+            for line in (status.counts(), *status.pace(), *status.troubles()):
+                say_line(console, line)
+        if not status.finished:
+            time.sleep(REFRESH_SECONDS)
+
+
+def _patiently(store: Store, name: str, earlier: Status | None, console: Console) -> Status:
+    """Read again; a store that does not answer is waited for, and said once."""
+    told = False
+
+    def tell(error: StoreError, _seconds: float) -> None:
+        nonlocal told
+        if not told:
+            say_line(console, f"waiting for the store: {error}")
+        told = True
+
+    return waiting(lambda: Status.read(store, name, earlier), on_wait=tell)
 
 
 def cancel_trials(store: Store, name: str, tid: int | None) -> list[int]:
@@ -51,11 +194,23 @@ def cancel_trials(store: Store, name: str, tid: int | None) -> list[int]:
     return store.cancel(name, tid)
 
 
+def _trial_line(job: Document) -> str:
+    return f"trial {job['tid']}: {describe_trial(job)}{_slurm_job(job)}"
+
+
+def _slurm_job(document: Document) -> str:
+    """`; Slurm job 123_4 on node7` of a trial that runs in one."""
+    owner = document.get("owner")
+    if document["state"] != State.RUNNING or not isinstance(owner, dict) or "slurm_job" not in owner:
+        return ""
+    return f"; Slurm job {owner['slurm_job']} on {owner.get('host', '?')}"
+
+
 def _counts(store: Store, name: str) -> str:
     counts = store.counts(name)
     return ", ".join(f"{count} {state}" for state, count in counts.items() if count) or "no trials"
 
 
-def _errors(documents: list[Document]) -> list[str]:
-    failed = [document for document in documents if document["state"] == State.ERROR]
-    return [f"trial {d['tid']}: {(d.get('error') or {}).get('message', 'no message')}" for d in failed[-5:]]
+def _message(job: Document) -> str:
+    lines = str((job.get("error") or {}).get("message") or "no message").splitlines()
+    return lines[0][:MESSAGE_LENGTH] + (" ..." if len(lines) > 1 or len(lines[0]) > MESSAGE_LENGTH else "")

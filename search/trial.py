@@ -1,9 +1,11 @@
 """One trial: train -> evaluate -> record -> decide -> checkpoint, until a rule or the planned epochs end it.
 
 A trial knows no database. It tells whoever runs it what happened through `report(kind, payload)`: `begin` (the epoch it
-resumes from), `progress`, `epoch` (one metrics row), `checkpoint`, `warning`. What is trained is behind `Learner`.
+resumes from and the checkpoints that could not be read), `progress`, `epoch` (one metrics row), `checkpoint`,
+`warning`. What is trained is behind `Learner`.
 """
 
+import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -88,7 +90,7 @@ class Trial:
 
     def _evaluate(self) -> None:
         config, epoch = self.order.config, self.at.epoch
-        row = {"epoch": epoch, **self.learner.evaluate(self._check)}
+        row = {"epoch": epoch, **_defined(self.learner.evaluate(self._check))}
         for key in [key for key in row if key.startswith("seconds_")]:
             self._add_seconds(key.removeprefix("seconds_"), row[key])
         for part in ("training", "validation"):
@@ -140,24 +142,33 @@ class Trial:
         return result | guided_loss(self.order.config.search.guide, result)
 
     def _checkpoint(self) -> None:
-        """Write everything that an unbroken continuation needs, then report it; the worker deletes older ones."""
+        """Write everything that an unbroken continuation needs, then report it; the worker deletes older ones.
+
+        Where it can't be written, training goes on, the last good one stays, and the next is tried when it is due.
+        """
         started = time.perf_counter()
         evaluated = max(self.at.evaluated, 0)
         name = f"checkpoint-{evaluated:06d}-{self.at.epoch:06d}-{time.time_ns()}.pt"
         state = {"progress": vars(self.at), "learner": self.learner.state()}
-        digest = save_checkpoint(self.order.folder / name, state)
+        try:
+            digest = save_checkpoint(self.order.folder / name, state)
+        except CheckpointError as error:
+            self.report("warning", {"message": f"no checkpoint after epoch {self.at.epoch}: {error}"})
+            return
         info = {"epoch": evaluated, "trained": self.at.epoch, "file": name, "sha256": digest}
         self._add_seconds("checkpoint", time.perf_counter() - started)
         self.report("checkpoint", info)
 
     def _resume(self) -> None:
         """Continue from the newest checkpoint that can be read; a torn or missing one falls back to the one before."""
+        skipped = []
         for info in self.order.checkpoints:
             try:
                 state = load_checkpoint(self.order.folder / info["file"], sha256=info["sha256"])
                 self.learner.restore(state["learner"])
-            except CheckpointError as error:
+            except (CheckpointError, OSError) as error:
                 self.report("warning", {"message": f"checkpoint skipped: {error}"})
+                skipped.append(info["file"])
                 continue
             self.at = Progress(**state["progress"])
             rows = [row for row in self.order.history if row["epoch"] <= self.at.evaluated]
@@ -165,7 +176,12 @@ class Trial:
             break
         self.report(
             "begin",
-            {"epoch": max(self.at.evaluated, 0), "trained": self.at.epoch, "epochs": self.learner.epochs},
+            {
+                "epoch": max(self.at.evaluated, 0),
+                "trained": self.at.epoch,
+                "epochs": self.learner.epochs,
+                "skipped": skipped,
+            },
         )
 
     def _check(self) -> None:
@@ -179,6 +195,12 @@ class Trial:
         """Seconds of `part` since the evaluation before."""
         earlier = sum(row.get(f"seconds_{part}", 0.0) for row in self.rows)
         return max(0.0, self.at.seconds.get(part, 0.0) - earlier)
+
+
+def _defined(row: dict[str, Any]) -> dict[str, Any]:
+    """NaN and infinity are no values of a metric, whatever its status says: the network diverged."""
+    broken = [metric for metric in METRICS if row.get(metric) is not None and not math.isfinite(row[metric])]
+    return row | dict.fromkeys(broken) | {f"{metric}_status": "diverged" for metric in broken}
 
 
 def guided_loss(guide: str, result: dict[str, Any]) -> dict[str, Any]:

@@ -4,6 +4,7 @@ The worker starts it from a fork server that has imported torch but touched no d
 pipe: (kind, payload) tuples, the kinds of `search.trial` plus `done`, `preempted` and `error`.
 """
 
+import contextlib
 import faulthandler
 import importlib
 import multiprocessing
@@ -16,6 +17,7 @@ import traceback
 from typing import Any
 
 from search.order import Preempted, TrialOrder
+from search.out_of_memory import explain_out_of_memory, ran_out_of_memory, volunteer
 
 TRACEBACK_LIMIT = 16_000
 # The allow-list: a trial runs one of these, never code that a document names.
@@ -29,10 +31,12 @@ def child_main(order: TrialOrder, pipe: "multiprocessing.connection.Connection[A
     for number in (signal.SIGTERM, signal.SIGUSR1):
         signal.signal(number, lambda *_: stop.set())
     _leave_with_parent()
+    volunteer()
 
     def report(kind: str, payload: dict[str, Any]) -> None:
         if kind != "progress":
-            print(f"{kind}: {payload}", flush=True)
+            with contextlib.suppress(OSError):  # a full disk silences the log, no more
+                print(f"{kind}: {payload}", flush=True)
         pipe.send((kind, payload))
 
     try:
@@ -58,9 +62,8 @@ def _explain(error: Exception, order: TrialOrder) -> str:
 
     if isinstance(error, HmsError | PredNetError | MetricError):
         return str(error)
-    if type(error).__name__ == "OutOfMemoryError":
-        size = order.params.get("batch_size", order.config.training.batch_size)
-        return f"out of memory on {order.device} with batch size {size}: {error}"
+    if ran_out_of_memory(error):
+        return explain_out_of_memory(order, (str(error) or type(error).__name__).splitlines()[0])
     return f"{type(error).__name__}: {error}"
 
 

@@ -66,6 +66,8 @@ def describe_trial(document: Document) -> str:
         return f"ERROR {(document.get('error') or {}).get('message', '')}"
     if state == State.DONE:
         trained, planned = result.get("epochs_trained"), result.get("epochs_planned")
+        if trained is None:
+            return f"imported, {result.get('status')}, loss {result.get('loss', 'undefined')}"
         return f"{result.get('finish')} at epoch {trained} of {planned}, {metrics_text(result)}"
     if state == State.RUNNING and "evaluated" in progress:
         return f"epoch {progress['evaluated']} of {progress.get('epochs', '?')}, {metrics_text(progress)}"
@@ -97,15 +99,16 @@ def search_table(documents: list[Document], max_trials: int, seconds: float) -> 
         epoch = row.get("epochs_trained", row.get("epoch", 0))
         planned = row.get("epochs_planned", row.get("epochs", document["params"].get("epochs", "?")))
         owner = document.get("owner") or {}
-        worker = (
-            f"{owner.get('host')}/{owner.get('slot')} {owner.get('device')}"
-            if isinstance(owner, dict) and owner
-            else ""
-        )
+        worker = _worker_text(owner) if isinstance(owner, dict) and owner else ""
         cells = [_number(row.get(key), digits) for key, digits in (("hms", 3), ("mse", 4), ("accuracy", 2))]
         state = row.get("finish") or State(document["state"]).name.lower()
         table.add_row(str(document["tid"]), escape(worker), f"{epoch}/{planned}", *cells, str(state))
     return table
+
+
+def _worker_text(owner: Document) -> str:
+    job = f" job {owner['slurm_job']}" if "slurm_job" in owner else ""
+    return f"{owner.get('host')}/{owner.get('slot')} {owner.get('device')}{job}"
 
 
 def _number(value: Any, digits: int) -> str:

@@ -1,5 +1,7 @@
 """A worker: reserve a trial, run it, reserve the next, until the search is finished. One worker, one device slot."""
 
+import contextlib
+import errno
 import multiprocessing
 import multiprocessing.connection
 import os
@@ -11,17 +13,24 @@ from pathlib import Path
 from typing import Any
 
 from search.attempt import Attempt
+from search.checkpoints import checkpoint_store
 from search.config import SearchConfig
 from search.errors import StoreError, StoreRefused
 from search.paths import RunFolder
 from search.process_identity import ProcessIdentity
+from search.retention import Retention
 from search.slots import Slot, offers
+from search.slurm_queue import current_job
 from search.store import Store
 from search.trial_process import LEARNERS
 
 IDLE_SECONDS = 0.1
 IDLE_LIMIT = 0.4
 REAP_SECONDS = 10.0
+DISK_SECONDS = 1.0
+DISK_BYTES = 2**16
+DRIVERLESS_SECONDS = 600.0
+"""An idle worker leaves its Slurm job when the driver has been gone for so long."""
 
 Say = Callable[[str], None]
 
@@ -49,19 +58,37 @@ class Worker:
     ) -> None:
         self.store, self.config, self.slot = store, config, slot
         self.folder, self.data_root, self.allow_mixed = folder, data_root, allow_mixed
-        self.launcher, self.say, self.on_outage = launcher, say, on_outage
+        self.launcher, self.on_outage = launcher, on_outage
+        self._say = say
         self.name = config.search.name
-        self.owner = {**ProcessIdentity.current().to_dict(), "device": slot.device, "slot": slot.number}
+        self.owner = {
+            **ProcessIdentity.current().to_dict(),
+            "device": slot.device,
+            "slot": slot.number,
+            **current_job(),
+        }
+        self.files = checkpoint_store(store, config, folder)
+        self.retention = Retention(store, self.files, self.name, config.search.keep_best)
         self.stopping = threading.Event()
+        self.disk: tuple[OSError | None, float] = (None, -DISK_SECONDS)
+        self.driver_seen: tuple[Any, float] = (None, time.monotonic())
         self.processes = multiprocessing.get_context("forkserver")
         learner = LEARNERS[config.training.learner].partition(":")[0]
         self.processes.set_forkserver_preload(["search.trial", learner])
 
+    def say(self, text: str) -> None:
+        """Tell a person; a log that cannot be written, on a full disk say, ends no worker."""
+        with contextlib.suppress(OSError):
+            self._say(text)
+
     def stop_on_signals(self) -> None:
-        """SIGTERM, SIGUSR1, SIGINT, SIGHUP: checkpoint, give the trial back, exit 0. A second signal exits at once."""
+        """SIGTERM, SIGUSR1, SIGINT, SIGHUP: checkpoint, give the trial back, exit 0. A second signal exits at once.
+
+        Not so under Slurm, which repeats its signals and kills by itself when its time has come.
+        """
 
         def handler(number: int, _frame: object) -> None:
-            if self.stopping.is_set():
+            if self.stopping.is_set() and "slurm_job" not in self.owner:
                 os._exit(128 + number)
             self.stopping.set()
 
@@ -78,18 +105,25 @@ class Worker:
         """Serve until the search is finished or a signal came; the number of trials that this worker ended."""
         ended, idle, last_reap = 0, IDLE_SECONDS, 0.0
         offered = self._start_fork_server()
+        with contextlib.suppress(StoreError):
+            self.files.sweep()
+            self.retention.enforce()
         self.say(f"worker {self.slot.number} of `{self.name}` is ready on {self.slot.device}")
         while not self.asked_to_stop():
             try:
                 if time.monotonic() - last_reap > REAP_SECONDS:
                     self.store.reap(self.name)
                     last_reap = time.monotonic()
-                job = self.store.reserve(self.name, self.owner, require=offered, allow_mixed=self.allow_mixed)
+                job = None
+                if self._disk_has_room():
+                    job = self.store.reserve(self.name, self.owner, require=offered, allow_mixed=self.allow_mixed)
                 if job is not None:
                     ended += Attempt(self, job).run()
+                    self.retention.enforce()
                     idle = IDLE_SECONDS
                     continue
-                if self.store.search(self.name).get("finished"):
+                search = self.store.search(self.name)
+                if search.get("finished") or self._left_alone(search["driver"]):
                     break
             except StoreRefused:
                 raise
@@ -100,6 +134,33 @@ class Worker:
             self.stopping.wait(idle)
             idle = min(idle * 1.5, IDLE_LIMIT)
         return ended
+
+    def _disk_has_room(self) -> bool:
+        """Whether the run's folder takes another file; on a full disk each trial would end without its weights."""
+        before, looked = self.disk
+        if time.monotonic() - looked > DISK_SECONDS:
+            trial = self.folder.root / f".room-{os.getpid()}"
+            problem: OSError | None = None
+            try:
+                self.folder.root.mkdir(parents=True, exist_ok=True)
+                trial.write_bytes(bytes(DISK_BYTES))
+            except OSError as error:
+                problem = error if error.errno in (errno.ENOSPC, errno.EDQUOT) else None  # a trial tells of others
+            with contextlib.suppress(OSError):
+                trial.unlink()
+            self.disk = (problem, time.monotonic())
+            if problem is not None and before is None:
+                self.say(f"no trial is begun while the disk of {self.folder.root} is full: {problem}")
+        return self.disk[0] is None
+
+    def _left_alone(self, driver: Any) -> bool:
+        """Whether this worker idles in a Slurm job for a driver that is long gone: its lock no longer changes."""
+        if driver != self.driver_seen[0]:
+            self.driver_seen = (driver, time.monotonic())
+        gone = "slurm_job" in self.owner and time.monotonic() - self.driver_seen[1] > DRIVERLESS_SECONDS
+        if gone:
+            self.say(f"no driver of `{self.name}` since {DRIVERLESS_SECONDS / 60:g} min: the job is given up")
+        return gone
 
     def _start_fork_server(self) -> dict[str, Any]:
         """Pay the imports of the fork server before the first trial is reserved; what the device offers."""

@@ -1,144 +1,164 @@
-"""Training speed: the plain implementation against the fast path, in float32 and bfloat16.
+"""Speed and memory of training and inference: the plain implementation against the fast paths, fp32 and bf16.
 
-    python scripts/benchmarks/training.py                                   the KITTI network: 3x128x160, batch 4
-    python scripts/benchmarks/training.py --channels 3,8,16,32 --size 64x80  the quickstart's network; seconds
-    python scripts/benchmarks/training.py --threads 1 --repeats 7 --device cpu
+    python scripts/benchmarks/training.py                         the KITTI network: 3x128x160, 48/96/192, 3x3 filters
+    python scripts/benchmarks/training.py --network typical       the network of median FLOPs of configs/paper.yaml
+    python scripts/benchmarks/training.py --network quickstart    3/8/16/32 channels, 64x80; seconds
+    python scripts/benchmarks/training.py --parts training,memory --repeats 7 --threads 1 --device cpu
 
-One training step of each version in turn, so that all see the same load of the machine; medians of all turns but the
-first. GFLOP/s counts the multiplications and additions of convolutions, three times the forward pass.
-The last lines time the evaluation of the same network: 92 stimuli (all layers) and 720 objects (top layer), 5 steps.
+One step of each version in turn, so that all see the same load of the machine; medians of all turns but the first.
+"Plain" is the readable implementation of the tests: autograd, a convolution for each gate. Columns: GFLOP/s of the
+convolutions that the plain algorithm needs for the sequences (`prednet.cost`), the same for all versions; GFLOP/s of the
+convolutions that the version really runs, counted; and these as a share of the convolution peak that the same run
+measures (`convolution_peak.py`). The roofline is what no version with these convolutions can exceed: all of them at the
+peak, and nothing else taking any time. Memory: see `step_memory.py`; each version in a process of its own.
 """
 
 from __future__ import annotations
 
 import argparse
-import importlib.util
+import json
 import statistics
-import time
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
-from types import ModuleType
 
 import numpy as np
 import torch
+from convolution_peak import convolution_peak, timed
+from numpy.typing import NDArray
+from training_steps import VERSIONS, Action, convolution_flops, features, prediction, training_step
 
 from prednet.config import PredNetConfig
 from prednet.cost import count_parameters, flops_per_sequence
-from prednet.features import static_clip_features, top_layer_features
-from prednet.model import PredNet
-from prednet.recurrence import layer_weights
-from prednet.train import TrainConfig, Trainer, find_device
+from search.config_reader import load_config
+from search.paths import data_root
+from search.plan.data import data_facts
+from search.plan.trials import planned_trials
 
-PLAIN = Path(__file__).resolve().parents[2] / "tests" / "prednet" / "plain.py"
+HERE = Path(__file__).resolve().parent
+FEATURE_STEPS = 5
+MAKERS: dict[str, Callable[[str, PredNetConfig, NDArray[np.uint8], str], Action]] = {
+    "training": training_step,
+    "prediction": prediction,
+    "R features": features,
+}
 
 
 def main() -> None:
-    """Print one table."""
+    """Print the tables."""
     options = parse_options()
-    if options.threads:
-        torch.set_num_threads(options.threads)
-    config = PredNetConfig(stack_sizes=tuple(int(size) for size in options.channels.split(",")))
-    height, width = (int(size) for size in options.size.split("x"))
-    config.check_frames(height, width)
+    torch.set_num_threads(options.threads)
+    config, (height, width) = network(options.network)
     print(
-        f"torch {torch.__version__}, {options.device}, {torch.get_num_threads()} threads; channels {options.channels}, "
-        f"{height}x{width}, nt {options.nt}, batch {options.batch}, {count_parameters(config):,} parameters"
+        f"torch {torch.__version__}, {options.device}, {options.threads} threads; {options.network}: {height}x{width}, "
+        f"channels {_listed(config.stack_sizes)}, filters A {_listed(config.a_filter_sizes)}, Ahat "
+        f"{_listed(config.ahat_filter_sizes)}, R {_listed(config.r_filter_sizes)}; {count_parameters(config):,} parameters"
     )
-    rng = np.random.default_rng(0)
-    frames = rng.integers(0, 256, (options.batch, options.nt, height, width, config.stack_sizes[0]), dtype=np.uint8)
-    steps: dict[str, Callable[[], object]] = {
-        "plain fp32": plain_step(config, frames, options.device),
-        "fast fp32": fast_step(config, frames, options.device, "fp32"),
-        "fast bf16": fast_step(config, frames, options.device, "bf16"),
-    }
-    seconds = alternate(steps, options.repeats, options.device)
-    flops = flops_per_sequence(config, height, width, options.nt, training=True)
-    print(f"{'training':<12}{'s/step':>9}{'s/sequence':>12}{'sequences/s':>13}{'vs plain':>10}{'GFLOP/s':>9}")
-    for name, value in seconds.items():
-        rate = options.batch / value
-        ratio = seconds["plain fp32"] / value
-        print(f"{name:<12}{value:>9.3f}{1 / rate:>12.4f}{rate:>13.2f}{ratio:>10.2f}{rate * flops / 1e9:>9.0f}")
-    if not options.skip_evaluation:
-        evaluate(config, (height, width), options.device)
+    shape = (options.batch, options.nt, height, width, config.stack_sizes[0])
+    frames = np.random.default_rng(0).integers(0, 256, shape, dtype=np.uint8)
+    device = torch.device(options.device)
+    peaks = {p: convolution_peak(PredNetConfig(), (128, 160), p, device) for p in ("fp32", "bf16")}
+    print(f"convolution peak: {peaks['fp32'] / 1e9:.0f} GFLOP/s fp32, {peaks['bf16'] / 1e9:.0f} GFLOP/s bf16")
+    parts = options.parts.split(",")
+    if "training" in parts:
+        print_speed("training", VERSIONS, config, frames, options, peaks)
+    if "inference" in parts:
+        print_speed("prediction", VERSIONS[:3], config, frames, options, peaks)
+        still = np.repeat(frames[:, :1], FEATURE_STEPS, axis=1)
+        print_speed("R features", VERSIONS[:3], config, still, options, peaks)
+    if "memory" in parts:
+        print_memory(config, (height, width), options)
 
 
 def parse_options() -> argparse.Namespace:
     """The command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--channels", default="3,48,96,192", help="channels of each layer (default: %(default)s)")
-    parser.add_argument("--size", default="128x160", help="height x width (default: %(default)s)")
+    parser.add_argument("--network", choices=["kitti", "typical", "quickstart"], default="kitti")
+    parser.add_argument("--parts", default="training,inference,memory", help="which tables (default: %(default)s)")
     parser.add_argument("--nt", type=int, default=10, help="frames a sequence (default: %(default)s)")
     parser.add_argument("--batch", type=int, default=4, help="sequences a step (default: %(default)s)")
     parser.add_argument("--repeats", type=int, default=5, help="turns, after one to warm up (default: %(default)s)")
-    parser.add_argument("--threads", type=int, default=0, help="of torch; 0: all cores (default)")
+    parser.add_argument("--threads", type=int, default=torch.get_num_threads(), help="of torch (default: %(default)s)")
     parser.add_argument("--device", default="cpu", help="cpu, cuda, cuda:1 (default: %(default)s)")
-    parser.add_argument("--skip-evaluation", action="store_true", help="time training only")
     return parser.parse_args()
 
 
-def plain_step(config: PredNetConfig, frames: np.ndarray, device: str) -> Callable[[], object]:
-    """Autograd through the plain implementation, and Adam."""
-    plain = load_plain()
-    model = PredNet(config).to(find_device(device))
-    optimizer = torch.optim.Adam(model.parameters(), lr=1e-3)
-    weights = layer_weights("L0", config.n_layers)
-
-    def step() -> None:
-        batch = torch.from_numpy(frames).to(device).permute(0, 1, 4, 2, 3).float() / 255
-        optimizer.zero_grad()
-        plain.loss(model, batch, weights).backward()
-        optimizer.step()
-
-    return step
+def network(name: str) -> tuple[PredNetConfig, tuple[int, int]]:
+    """The architecture of that name, and its frame size."""
+    if name == "kitti":
+        return PredNetConfig(), (128, 160)
+    if name == "quickstart":
+        return PredNetConfig(stack_sizes=(3, 8, 16, 32)), (64, 80)
+    search = load_config(HERE.parents[1] / "configs" / "paper.yaml")
+    size = (search.data.height, search.data.width)
+    networks = [trial.plan.network for trial in planned_trials(search, data_facts(search, data_root()))]
+    return sorted(networks, key=lambda each: flops_per_sequence(each, *size, nt=1))[len(networks) // 2], size
 
 
-def fast_step(config: PredNetConfig, frames: np.ndarray, device: str, precision: str) -> Callable[[], object]:
-    """A step of the trainer."""
-    settings = TrainConfig(precision="bf16" if precision == "bf16" else "fp32")
-    trainer = Trainer(PredNet(config), settings, device)
-    return lambda: trainer.step(frames)
+def print_speed(
+    part: str,
+    versions: tuple[str, ...],
+    config: PredNetConfig,
+    frames: NDArray[np.uint8],
+    options: argparse.Namespace,
+    peaks: dict[str, float],
+) -> None:
+    """Time the versions in alternation and print their table."""
+    batch, nt, height, width = frames.shape[:4]
+    actions = {version: MAKERS[part](version, config, frames, options.device) for version in versions}
+    ran = {version: convolution_flops(action) for version, action in actions.items()}
+    seconds = alternate(actions, options.repeats, torch.device(options.device))
+    needed = batch * flops_per_sequence(config, height, width, nt, training=part == "training")
+    print(f"\n{part}, batch {batch}, {nt} steps")
+    print(
+        f"{'':<24}{'s/step':>8}{'sequences/s':>13}{'vs plain':>10}{'GFLOP/s':>9}{'really run':>12}{'of the peak':>13}"
+    )
+    for version, value in seconds.items():
+        peak = peaks["bf16" if "bf16" in version else "fp32"]
+        print(
+            f"{version:<24}{value:>8.3f}{batch / value:>13.2f}{seconds['plain fp32'] / value:>10.2f}"
+            f"{needed / value / 1e9:>9.0f}{ran[version] / value / 1e9:>12.0f}{100 * ran[version] / value / peak:>11.0f} %"
+        )
+    for precision in ("fp32", "bf16"):
+        version = f"fast {precision}"
+        least = ran[version] / peaks[precision]
+        print(
+            f"roofline of {version}: {ran[version] / 1e9:.0f} GFLOP ({100 * ran[version] / needed:.0f} % of what plain "
+            f"needs) at the peak take {least:.3f} s, {seconds['plain fp32'] / least:.2f} times as fast as plain"
+        )
 
 
-def load_plain() -> ModuleType:
-    """The plain implementation of the tests, which is not part of the package."""
-    spec = importlib.util.spec_from_file_location("plain_prednet", PLAIN)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-def alternate(steps: dict[str, Callable[[], object]], repeats: int, device: str) -> dict[str, float]:
-    """Median seconds of each step, taken in turn."""
-    seconds: dict[str, list[float]] = {name: [] for name in steps}
+def alternate(actions: dict[str, Action], repeats: int, device: torch.device) -> dict[str, float]:
+    """Median seconds of each action, taken in turn."""
+    seconds: dict[str, list[float]] = {name: [] for name in actions}
     for turn in range(repeats + 1):
-        for name, step in steps.items():
-            elapsed = timed(step, device)
+        for name, action in actions.items():
+            elapsed = timed(action, device)
             if turn:
                 seconds[name].append(elapsed)
     return {name: statistics.median(values) for name, values in seconds.items()}
 
 
-def timed(action: Callable[[], object], device: str) -> float:
-    """Seconds that the action takes, work queued on a GPU included."""
-    start = time.perf_counter()
-    action()
-    if device.startswith("cuda"):
-        torch.cuda.synchronize()
-    return time.perf_counter() - start
+def print_memory(config: PredNetConfig, size: tuple[int, int], options: argparse.Namespace) -> None:
+    """Peak memory of each version, measured in processes of their own."""
+    print(f"\npeak memory of a training step, batch {options.batch}, {options.nt} steps")
+    print(f"{'':<24}{'MiB':>8}{'of plain':>10}")
+    given = ["--network", json.dumps(config.to_dict()), "--size", f"{size[0]}x{size[1]}", "--nt", str(options.nt)]
+    given += ["--batch", str(options.batch), "--device", options.device, "--threads", str(options.threads)]
+    plain = None
+    for version in VERSIONS:
+        command = [sys.executable, str(HERE / "step_memory.py"), "--version", version, *given]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        if done.returncode:
+            raise SystemExit(f"{' '.join(command)} failed:\n{done.stderr}")
+        value = int(done.stdout)
+        plain = plain or value
+        print(f"{version:<24}{value:>8}{100 * value / plain:>8.0f} %")
 
 
-def evaluate(config: PredNetConfig, size: tuple[int, int], device: str) -> None:
-    """Seconds of the forward passes of the two metrics that show static clips."""
-    model = PredNet(config).to(find_device(device))
-    images = np.random.default_rng(1).integers(0, 256, (720, *size, config.stack_sizes[0]), dtype=np.uint8)
-
-    def stimuli() -> None:
-        for _ in static_clip_features(model, images[:92]):
-            pass
-
-    print(f"92 stimuli x 5 steps, all layers: {timed(stimuli, device):.2f} s")
-    print(f"720 images x 5 steps, top layer: {timed(lambda: top_layer_features(model, images), device):.2f} s")
+def _listed(numbers: tuple[int, ...]) -> str:
+    return "/".join(map(str, numbers))
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@ import json
 import os
 import secrets
 import tempfile
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from search.errors import UsageError
@@ -23,7 +23,7 @@ class ServerState:
     `port` is 0 before the first start; `pid` and `started` identify the process that was started last.
     """
 
-    password: str
+    password: str = field(repr=False)
     replica_set: str
     port: int = 0
     pid: int = 0
@@ -57,6 +57,7 @@ class ServerFolder:
     def prepare(self) -> None:
         """Make the folder; refuse a network file system, on which MongoDB's files are not safe."""
         self.root.mkdir(parents=True, exist_ok=True, mode=0o700)
+        self.root.chmod(0o700)  # mongod's own log in it is readable by all
         mounts = Path("/proc/mounts")
         kind = network_filesystem(self.root, mounts.read_text()) if mounts.exists() else None
         if kind:

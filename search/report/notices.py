@@ -8,7 +8,9 @@ NAMED = 20
 
 def notices(analysis: Analysis) -> list[str]:
     """Sentences, most important first; the search's own warnings last."""
+    imported = analysis.tables.record.imported
     return [
+        *([f"Imported from {imported['from']}: {'; '.join(imported['notes'])}."] if imported else []),
         *_sample_notices(analysis),
         *_network_notices(analysis),
         *_brain_notices(analysis),

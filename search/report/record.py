@@ -13,7 +13,8 @@ class SearchRecord:
     """One search as exported; only `name` is required, so that unfinished searches load too.
 
     `seconds` holds device time by part, summed over trials; `wall_seconds` is the time from first start to last
-    end. `reduced_sizes` names what is smaller than in the paper; empty when nothing is.
+    end. `reduced_sizes` names what is smaller than in the paper; empty when nothing is. `imported` says where another
+    program's search came from; empty for our own.
     """
 
     name: str
@@ -38,6 +39,7 @@ class SearchRecord:
     algorithm: str | None = None
     replicates: int = 1
     stopping: dict[str, Any] = field(default_factory=dict)
+    imported: dict[str, Any] = field(default_factory=dict)
 
     @property
     def stopping_rule(self) -> str:

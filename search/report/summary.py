@@ -40,6 +40,7 @@ def facts(analysis: Analysis) -> list[tuple[str, str]]:
     }
     guide = (record.config.get("search") or {}).get("guide")
     rows = [
+        ("Imported from", str(record.imported.get("from", ""))),
         ("Data", _data(record)),
         (
             "Sampling",
@@ -95,7 +96,7 @@ def _network(row: Any, parameters: list[str]) -> dict[str, Any]:
         "hms": number(row["hms"]),
         "mse": number(row["mse"], 4),
         "accuracy": number(row["accuracy"]),
-        "epochs": f"{row['epochs_trained']:.0f} / {row['epochs_planned']:.0f}",
+        "epochs": f"{number(row['epochs_trained'], 0)} / {number(row['epochs_planned'], 0)}",
         "finish": row["finish"],
         "parameters": varied,
     }

@@ -25,7 +25,8 @@ class Cell:
 def header(tables: SearchTables) -> list[tuple[str, str]]:
     """Title and kind (`text`, `number`) of each column."""
     fixed = [("Trial", "number"), ("State", "text"), ("HMS", "number"), ("HMS over epochs", "none")]
-    fixed += [("MSE", "number"), ("Accuracy", "number"), ("Trained epochs", "number"), ("Planned epochs", "number")]
+    fixed += [("MSE", "number"), ("Accuracy", "number")] + ([("Loss", "number")] if tables.record.imported else [])
+    fixed += [("Trained epochs", "number"), ("Planned epochs", "number")]
     parameters = [(label(name), "number") for name in _sampled(tables)]
     replicate = [("Point", "number"), ("Seed", "number")] if tables.record.replicates > 1 else []
     return fixed + replicate + parameters + [("Time", "number"), ("Device", "text"), ("Note", "text")]
@@ -51,6 +52,7 @@ def _row(tables: SearchTables, row: Mapping[Any, Any], sparks: dict[int, str]) -
         Cell("", "", curve=sparks.get(row["tid"], "")),
         _metric(row["mse"], row["mse_status"], 4),
         _metric(row["accuracy"], row["accuracy_status"], 3),
+        *([_cell(significant(row["loss"]), row["loss"])] if tables.record.imported else []),
         _cell(number(row["epochs_trained"], 0), row["epochs_trained"]),
         _cell(number(row["epochs_planned"], 0), row["epochs_planned"]),
     ]

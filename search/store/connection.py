@@ -1,10 +1,10 @@
 """The connection to MongoDB: options, checks at connect, and the translation of driver errors into ours."""
 
 import functools
+import re
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any, Self, TypeVar, cast
-from urllib.parse import parse_qsl, unquote
 
 import pymongo
 from bson.errors import InvalidDocument
@@ -22,13 +22,20 @@ from pymongo.errors import (
 from search.errors import DocumentRefused, StoreError, StoreFull, StoreRefused, StoreUnreachable, UsageError
 from search.store.continuity import Continuity
 from search.store.contract import INDEXES, Document
+from search.store.uri import hosts, is_uri, options, redacted, stray_at, user
 
 R = TypeVar("R")
 Method = TypeVar("Method", bound=Callable[..., Any])
 
 OLDEST_SERVER = (5, 0)
 SOCKET_SECONDS = 30.0
-UNAUTHORIZED = (13, 18, 8000)
+NOT_AUTHORIZED = 13
+REFUSED_LOGIN = (NOT_AUTHORIZED, 18, 8000)
+READING = frozenset({"find", "getMore", "aggregate", "count", "distinct", "listIndexes", "listCollections"})
+TLS_HINTS = {
+    "connection closed": "If it asks for TLS, the URI needs tls=true. ",
+    "SSL handshake failed": "If it does not speak TLS, the URI must not say tls=true. ",
+}
 OUT_OF_DISK = (14031, 28)
 TOO_LARGE = (10334, 17419, 17420)
 
@@ -51,9 +58,10 @@ class Connection:
         self._metrics = client[database]["metrics"]
         self._searches = client[database]["searches"]
         self._timeout_seconds = timeout_seconds
-        self._login, self._hosts = _split_uri(uri)
+        self._uri, self._user, self._hosts = uri, user(uri) or "(none given)", hosts(uri)
         self._continuity = continuity
         self._unanswered: dict[str, str] = {}
+        self._abandoned: list[Any] = []
         self.lease_seconds = lease_seconds
 
     @property
@@ -71,23 +79,26 @@ class Connection:
     def connect(
         cls, uri: str, *, database: str = "hms", lease_seconds: float = 180.0, timeout_seconds: float = 10.0
     ) -> Self:
-        """Connect, check the server, and make the indexes.
+        """Connect, check the server, and make the indexes; a user who may only read needs none.
 
         The URI is passed through unchanged (authentication, TLS, srv, read concern); `w=majority`, `journal=true` and
         `retryWrites=true` hold unless it says otherwise. Raises `UsageError` (not a URI), `StoreUnreachable`,
-        `StoreRefused` (authentication, standalone server, old version); never with the password in the message.
+        `StoreRefused` (authentication, a missing right, standalone server, old version); never with the password in the
+        message.
         """
         continuity = Continuity()
         try:
-            if not uri.startswith(("mongodb://", "mongodb+srv://")):
+            if not is_uri(uri):
                 raise InvalidURI("it must begin with mongodb:// or mongodb+srv://")
+            if stray_at(uri):
+                raise InvalidURI("user and password must be percent-encoded (? is %3F), and so must each @ after the ?")
             client: MongoClient[Document] = MongoClient(
                 uri, tz_aware=True, appname="hms", **_defaults(uri, timeout_seconds)
             )
         except (InvalidURI, ConfigurationError, ValueError, OSError) as error:
             # `from None`: the driver's error may quote the URI.
             raise UsageError(
-                f"the MongoDB URI is not valid: {_redacted(str(error), uri)}. "
+                f"the MongoDB URI is not valid: {redacted(str(error), uri)}. "
                 "It looks like mongodb://USER:PASSWORD@HOST:27017/?replicaSet=NAME"
             ) from None
         connection = cls(
@@ -129,8 +140,21 @@ class Connection:
 
     def _transaction(self, body: Callable[[ClientSession], R]) -> R:
         """Run `body` as one transaction, repeated on conflicts, within the time that an operation may take."""
-        with self._client.start_session() as session, pymongo.timeout(self._timeout_seconds):
-            return session.with_transaction(body)
+        with pymongo.timeout(self._timeout_seconds):
+            self._end_abandoned()
+            with self._client.start_session() as session:
+                try:
+                    return session.with_transaction(body)
+                except PyMongoError:
+                    self._abandoned.append(session.session_id)
+                    raise
+
+    def _end_abandoned(self) -> None:
+        """End transactions that an outage cut off: the server would hold their documents' locks for a minute."""
+        if self._abandoned:
+            with suppress(OperationFailure):
+                self._client.admin.command("killSessions", list(self._abandoned))
+            self._abandoned.clear()
 
     def _check_server(self) -> None:
         with self._translated():
@@ -149,19 +173,39 @@ class Connection:
             )
 
     def _make_indexes(self) -> None:
+        database = self._jobs.database
         with self._translated():
-            for collection, indexes in INDEXES.items():
-                for keys, unique in indexes:
-                    self._jobs.database[collection].create_index([(key, 1) for key in keys], unique=unique)
+            try:
+                for collection, indexes in INDEXES.items():
+                    for keys, unique in indexes:
+                        database[collection].create_index([(key, 1) for key in keys], unique=unique)
+            except OperationFailure as error:
+                if error.code not in REFUSED_LOGIN or (not self._indexed() and self._may_insert()):
+                    raise
+
+    def _indexed(self) -> bool:
+        """Whether all indexes are there: somebody else may have made them."""
+        for collection, indexes in INDEXES.items():
+            found = self._jobs.database[collection].index_information().values()
+            there = {(tuple(key for key, _ in index["key"]), bool(index.get("unique"))) for index in found}
+            if not there.issuperset(indexes):
+                return False
+        return True
+
+    def _may_insert(self) -> bool:
+        """Whether this user could write trials; without the indexes these would not be unique."""
+        status = self._client.admin.command("connectionStatus", showPrivileges=True)
+        for privilege in status["authInfo"]["authenticatedUserPrivileges"]:
+            resource = privilege["resource"]
+            ours = resource.get("db") in ("", self._jobs.database.name) and resource.get("collection") in ("", "jobs")
+            if "insert" in privilege["actions"] and (ours or resource.get("anyResource")):
+                return True
+        return False
 
     def _translate(self, error: PyMongoError) -> Exception:
         if isinstance(error, OperationFailure) and error.code is not None:
-            if error.code in UNAUTHORIZED:
-                user = self._login[0] or "(none given)"
-                return StoreRefused(
-                    f"the MongoDB server at {self._hosts} refused the user {user}: {self._reason(error)}. Check user, "
-                    "password and authSource of the URI (--mongo or HMS_MONGO)"
-                )
+            if error.code in REFUSED_LOGIN:
+                return self._refused(error)
             if error.code in OUT_OF_DISK or "No space left on device" in str(error):
                 return StoreFull(
                     f"the disk of the MongoDB server at {self._hosts} is full. Make room there, then repeat"
@@ -176,6 +220,22 @@ class Connection:
             return StoreRefused(f"the MongoDB server at {self._hosts} cannot be used: {self._reason(error)}")
         return StoreError(f"the MongoDB server at {self._hosts} reports an error: {self._reason(error)}")
 
+    def _refused(self, error: OperationFailure) -> StoreRefused:
+        """A user whom the server does not know, or who may not do what was tried."""
+        denied = re.search(r"not authorized on (\S+) to execute command \{ (\w+):", str(error))
+        if denied is None:
+            return StoreRefused(
+                f"the MongoDB server at {self._hosts} refused the user {self._user}: {self._reason(error)}. Check "
+                "user, password and authSource of the URI (--mongo or HMS_MONGO)"
+            )
+        database, command = denied.groups()
+        role = "read" if command in READING else "readWrite"
+        return StoreRefused(
+            f"the user {self._user} has no right to `{command}` in the database {database} of the MongoDB server at "
+            f"{self._hosts}. Take a user with the role {role}, or grant it: "
+            f'db.grantRolesToUser("{self._user}", [{{role: "{role}", db: "{database}"}}])'
+        )
+
     def _unreachable(self, error: PyMongoError) -> StoreError:
         kinds = {server.server_type_name for server in self._client.topology_description.server_descriptions().values()}
         if "RSGhost" in kinds:
@@ -183,16 +243,22 @@ class Connection:
                 f"the MongoDB server at {self._hosts} belongs to a replica set that was never initiated. Once: "
                 "mongosh --eval 'rs.initiate()'"
             )
+        reason = self._reason(error)
+        if "certificate verify failed" in reason:
+            return StoreUnreachable(
+                f"the certificate of the MongoDB server at {self._hosts} is not trusted: {reason}. The URI must name "
+                "the authority that signed it (tlsCAFile=FILE), and the host as the certificate does"
+            )
+        hint = next((hint for sign, hint in TLS_HINTS.items() if sign in reason), "")
         return StoreUnreachable(
-            f"no MongoDB server answers at {self._hosts} (tried {self._timeout_seconds:g} s): {self._reason(error)}. "
+            f"no MongoDB server answers at {self._hosts} (tried {self._timeout_seconds:g} s): {reason}. {hint}"
             "Check that it runs and that its port is open, or pass another one: --mongo URI; see also: hms doctor"
         )
 
     def _reason(self, error: PyMongoError) -> str:
         # The driver appends its view of the whole topology and the server's whole answer.
         text = str(error).partition(", Timeout:")[0].partition(", full error:")[0].partition(" (configured ")[0]
-        login = ":".join(self._login)
-        return _redacted(text, f"mongodb://{login}@host")
+        return redacted(text, self._uri).rstrip(".")
 
 
 def speaks_mongo(method: Method) -> Method:
@@ -208,9 +274,8 @@ def speaks_mongo(method: Method) -> Method:
 
 def _defaults(uri: str, timeout_seconds: float) -> dict[str, Any]:
     """Our options, without those that the URI sets itself."""
-    given = {key.lower() for key, _ in parse_qsl(uri.partition("?")[2].replace(";", "&"), keep_blank_values=True)}
     milliseconds = int(timeout_seconds * 1000)
-    options = {
+    ours = {
         "w": "majority",
         "journal": True,
         "retryWrites": True,
@@ -218,19 +283,5 @@ def _defaults(uri: str, timeout_seconds: float) -> dict[str, Any]:
         "connectTimeoutMS": milliseconds,
         "socketTimeoutMS": int(max(SOCKET_SECONDS, timeout_seconds) * 1000),
     }
-    return {option: value for option, value in options.items() if option.lower() not in given}
-
-
-def _split_uri(uri: str) -> tuple[tuple[str, ...], str]:
-    """((user, password), hosts) of a URI, without any other part of it."""
-    authority = uri.partition("://")[2].partition("?")[0]
-    login, _, rest = authority.rpartition("@")
-    user, _, password = login.partition(":")
-    return (user, password), rest.partition("/")[0] or "(no host)"
-
-
-def _redacted(text: str, uri: str) -> str:
-    (_, password), _ = _split_uri(uri)
-    for secret in {password, unquote(password)} - {""}:
-        text = text.replace(secret, "***")
-    return text
+    given = options(uri)
+    return {option: value for option, value in ours.items() if option.lower() not in given}

@@ -5,7 +5,7 @@ States are HyperOpt's. `→` is one atomic update; nothing else changes a state.
     insert            driver             (absent) → NEW            idempotent by (exp_key, tid)
     reserve           any worker         NEW → RUNNING             new token, lease, attempt + 1
     heartbeat         token's worker     RUNNING                   lease, progress
-    begin_attempt     token's worker     RUNNING                   resume_epoch; deletes later epochs
+    begin_attempt     token's worker     RUNNING                   resume_epoch; deletes later epochs, bad checkpoints
     record            token's worker     RUNNING                   one epoch; lease
     set_checkpoint    token's worker     RUNNING                   checkpoint; crash count
     finish            token's worker     RUNNING → DONE            result, in the same update
@@ -15,6 +15,8 @@ States are HyperOpt's. `→` is one atomic update; nothing else changes a state.
     release           launcher           RUNNING → NEW             only of an owner known to be dead; likewise
     cancel            a person           NEW, RUNNING → CANCEL
     retry             a person           ERROR → NEW; RUNNING past its lease → NEW
+    install           a person           (absent) → any            a whole search; none is replaced
+    remove_search     a person           any → (absent)            a whole search
 
 "Token's worker": the update filters on the token of the reservation and on RUNNING. When it misses, the trial was taken
 over, cancelled or finished; `LeaseLost` is raised and nothing was written. `finish`, `fail` and `requeue` may be
@@ -25,11 +27,14 @@ All times are the server's (`$$NOW`): leases, locks and stored times never depen
 Nothing is ever unpickled or imported from a document.
 
 jobs      HyperOpt's fields: exp_key tid spec misc{tid cmd workdir idxs vals} state result owner book_time refresh_time
-          version; ours: params (concrete values) seed point replicate requires{device_class precision} seen (tids that
-          `suggest` saw) token lease_until attempt crashes preemptions resume_epoch offer checkpoint{epoch ... previous}
+          version; ours: params (concrete values) seed point replicate requires{device_class precision} seen (at most
+          1,000 tids that `suggest` saw) token lease_until attempt crashes preemptions resume_epoch offer
+          checkpoint{epoch ... previous}
           history[{attempt owner began ended how reason}] error{message traceback} progress (for people who watch)
 metrics   exp_key tid epoch attempt recorded and the row that the worker gave
+workers   exp_key worker owner since seen until: signs of life, for people who watch; no decision rests on them
 searches  exp_key config hashes{space training} provenance created resumed[] driver{token owner since until}
+trial_files.files, trial_files.chunks   GridFS, where `search.checkpoints` is `gridfs`; see `files.py`
 """
 
 from collections.abc import Mapping
@@ -43,6 +48,7 @@ MAX_CRASHES = 3
 MAX_PREEMPTIONS = 1000
 HISTORY_LENGTH = 200
 ERROR_BYTES = 16_000
+BUCKET = "trial_files"
 
 INDEXES: dict[str, tuple[tuple[tuple[str, ...], bool], ...]] = {
     "jobs": (
@@ -52,6 +58,8 @@ INDEXES: dict[str, tuple[tuple[tuple[str, ...], bool], ...]] = {
     ),
     "metrics": ((("exp_key", "tid", "epoch"), True),),
     "searches": ((("exp_key",), True),),
+    "workers": ((("exp_key", "worker"), True),),
+    f"{BUCKET}.chunks": ((("files_id", "n"), True),),
 }
 """Collection -> (keys, unique)."""
 

@@ -51,6 +51,12 @@ class DriverLock(Searches):
         """Give the lock back, if it is still held by this token."""
         self._searches.update_one({"exp_key": name, "driver.token": token}, {"$set": {"driver": None}})
 
+    @speaks_mongo
+    def driver_runs(self, name: str) -> bool:
+        """Whether a driver holds the lock now, on the server's clock."""
+        held = {"exp_key": name, "driver": {"$ne": None}, "$expr": {"$gte": ["$driver.until", "$$NOW"]}}
+        return self._searches.find_one(held, {"_id": True}) is not None
+
     def _refusal(self, name: str) -> str:
         driver = self.search(name)["driver"]
         owner = driver["owner"] if driver else {}

@@ -43,34 +43,41 @@ def ended(how: str, reason: str | None = None) -> Document:
     return {"$slice": [{"$concatArrays": ["$history", [attempt]]}, -HISTORY_LENGTH]}
 
 
-def crashed(how: str) -> list[Document]:
-    """Back to NEW after a crash, or to ERROR `lost` when this was the last allowed one; the old token ends."""
+def crashed(how: str, reason: str | None = None) -> list[Document]:
+    """Back to NEW after a crash, or to ERROR `lost` when this was the last allowed one; the old token ends.
+
+    `reason`: what is known of this crash, in words.
+    """
     crashes = {"$add": ["$crashes", 1]}
     lost = {"$gte": [crashes, MAX_CRASHES]}
     message = (
         f"lost: {MAX_CRASHES} attempts in a row crashed ({how}) before they got past the checkpoint they began with"
-    )
+    ) + (f"; the last one: {reason}" if reason else "")
     return changes(
         {
             "state": {"$cond": [lost, int(State.ERROR), int(State.NEW)]},
             "crashes": crashes,
-            "error": {"$cond": [lost, {"message": message, "traceback": ""}, "$error"]},
-            "result": {"$cond": [lost, {"status": "fail", "reason": message}, "$result"]},
+            "error": {"$cond": [lost, {"message": literal(message), "traceback": ""}, "$error"]},
+            "result": {"$cond": [lost, {"status": "fail", "reason": literal(message)}, "$result"]},
             "owner": {"$cond": [lost, "$owner", None]},
             "token": None,
             "lease_until": None,
-            "history": ended(how),
+            "history": ended(how, reason),
         }
     )
 
 
 def with_checkpoint(info: Document | None) -> Document:
-    """Fields that store a checkpoint, keep the one before, and restart the crash count if the attempt got further."""
+    """Fields that store a checkpoint, keep the one before, and restart the crash count if the attempt got further.
+
+    A repetition, after an answer that was lost, changes nothing; it is known by the name of its `file`.
+    """
     if info is None:
         return {}
-    before = {
-        "$cond": [{"$eq": ["$checkpoint", None]}, None, {"$unsetField": {"field": "previous", "input": "$checkpoint"}}]
-    }
+    stored = {"$unsetField": {"field": "previous", "input": "$checkpoint"}}
+    repeated = {"$eq": ["$checkpoint.file", literal(info["file"])]} if "file" in info else False
+    first = {"$eq": ["$checkpoint", None]}
+    before = {"$cond": [repeated, "$checkpoint.previous", {"$cond": [first, None, stored]}]}
     return {
         "checkpoint": {"$mergeObjects": [literal(info), {"previous": before}]},
         "crashes": {"$cond": [{"$gt": [int(info["epoch"]), "$resume_epoch"]}, 0, "$crashes"]},

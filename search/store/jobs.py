@@ -1,6 +1,6 @@
 """The trials of a search as its driver and its reader see them: inserted, counted, read, cancelled."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 from pymongo.errors import BulkWriteError
 
@@ -9,6 +9,7 @@ from search.store.contract import Document, State
 from search.store.fencing import changes, ended
 
 DUPLICATE_KEY = 11000
+UNSETTLED = [int(State.NEW), int(State.RUNNING)]
 
 
 class Jobs(Connection):
@@ -41,16 +42,27 @@ class Jobs(Connection):
         return {state.name: found.get(int(state), 0) for state in State}
 
     @speaks_mongo
-    def jobs(self, name: str, newer_than: Mapping[int, int] | None = None) -> list[Document]:
-        """Trials sorted by tid; with `newer_than` (tid -> version known), only those that changed since.
+    def jobs(
+        self, name: str, newer_than: Mapping[int, int] | None = None, unsettled: Collection[int] | None = None
+    ) -> list[Document]:
+        """Trials sorted by tid; with `newer_than` (tid -> version known) only those that changed since, without `seen`.
 
-        Versions, unlike times, cannot miss a write that was committed late.
+        With `unsettled` (the tids not final when last seen) only these are looked at, and whatever waits or runs now:
+        the cost does not grow with the search. A trial that left and reached a final state in between stays unseen.
         """
         query: Document = {"exp_key": name}
+        if newer_than is None:
+            return list(self._jobs.find(query, {"_id": False}).sort("tid", 1))
+        if unsettled is not None:
+            query["$or"] = [{"state": {"$in": UNSETTLED}}, {"tid": {"$in": list(unsettled)}}]
         if newer_than:
+            # Versions, unlike times, cannot miss a write that was committed late.
             versions = self._jobs.find(query, {"_id": False, "tid": True, "version": True})
-            query["tid"] = {"$in": [job["tid"] for job in versions if newer_than.get(job["tid"]) != job["version"]]}
-        return list(self._jobs.find(query, {"_id": False}).sort("tid", 1))
+            tids = [job["tid"] for job in versions if newer_than.get(job["tid"]) != job["version"]]
+            if not tids:
+                return []
+            query = {"exp_key": name, "tid": {"$in": tids}}
+        return list(self._jobs.find(query, {"_id": False, "seen": False}).sort("tid", 1))
 
     @speaks_mongo
     def job(self, name: str, tid: int) -> Document | None:
@@ -58,15 +70,23 @@ class Jobs(Connection):
         return self._jobs.find_one({"exp_key": name, "tid": tid}, {"_id": False})
 
     @speaks_mongo
-    def missing_tids(self, name: str, count: int) -> list[int]:
-        """The `count` lowest tids that no trial has: no holes stay after a driver died between choice and insert."""
-        used = set(self._jobs.distinct("tid", {"exp_key": name}))
-        return [tid for tid in range(len(used) + count) if tid not in used][:count]
+    def endings(self, name: str) -> dict[int, tuple[State, float | None]]:
+        """tid -> (state, loss) of every trial that is DONE or cancelled; no loss where there is none."""
+        query = {"exp_key": name, "state": {"$in": [int(State.DONE), int(State.CANCEL)]}}
+        found = self._jobs.find(query, {"_id": False, "tid": True, "state": True, "result.loss": True})
+        return {job["tid"]: (State(job["state"]), (job.get("result") or {}).get("loss")) for job in found}
+
+    @speaks_mongo
+    def finished_hms(self, name: str) -> list[float]:
+        """The HMS of every DONE trial that has one, by tid."""
+        query = {"exp_key": name, "state": int(State.DONE), "result.hms": {"$ne": None}}
+        found = self._jobs.find(query, {"_id": False, "result.hms": True}).sort("tid", 1)
+        return [job["result"]["hms"] for job in found]
 
     @speaks_mongo
     def cancel(self, name: str, tid: int | None = None) -> list[int]:
         """Cancel one trial, or all, that waits or runs; returns their tids. A worker notices at its next heartbeat."""
-        query: Document = {"exp_key": name, "state": {"$in": [int(State.NEW), int(State.RUNNING)]}}
+        query: Document = {"exp_key": name, "state": {"$in": UNSETTLED}}
         if tid is not None:
             query["tid"] = tid
         running = {"$eq": ["$state", int(State.RUNNING)]}

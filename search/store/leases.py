@@ -2,7 +2,7 @@
 
 import json
 import uuid
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pymongo import ReturnDocument
@@ -71,21 +71,22 @@ class Leases(Connection):
         return self._write(job, {} if progress is None else {"progress": literal(storable(progress, name="progress"))})
 
     @speaks_mongo
-    def begin_attempt(self, job: Job, resume_epoch: int) -> None:
+    def holds(self, job: Job) -> bool:
+        """Whether the reservation still holds: a look that writes nothing."""
+        return self._jobs.find_one(reservation(job), {"_id": True}) is not None
+
+    @speaks_mongo
+    def begin_attempt(self, job: Job, resume_epoch: int, skipped: Sequence[str] = ()) -> None:
         """Say from which epoch the attempt goes on (0: the start), and delete the epochs recorded after it.
 
-        The stopping rule then sees what an unbroken run would. A stored checkpoint later than that epoch was torn: the
-        one before it, or none, takes its place.
+        The stopping rule then sees what an unbroken run would. A stored checkpoint later than that epoch, or whose
+        `file` is among `skipped`, could not be read: the one before it, or none, takes its place.
         """
-        usable = {"$and": [{"$ne": ["$checkpoint", None]}, {"$lte": ["$checkpoint.epoch", resume_epoch]}]}
-        before = {
-            "$and": [
-                {"$ne": [{"$ifNull": ["$checkpoint.previous", None]}, None]},
-                {"$lte": ["$checkpoint.previous.epoch", resume_epoch]},
-            ]
-        }
+        usable = _usable("$checkpoint", resume_epoch, skipped)
+        before = _usable("$checkpoint.previous", resume_epoch, skipped)
         older = {"$cond": [before, {"$mergeObjects": ["$checkpoint.previous", {"previous": None}]}, None]}
-        fields = {"resume_epoch": int(resume_epoch), "checkpoint": {"$cond": [usable, "$checkpoint", older]}}
+        newest = {"$mergeObjects": ["$checkpoint", {"previous": {"$cond": [before, "$checkpoint.previous", None]}}]}
+        fields = {"resume_epoch": int(resume_epoch), "checkpoint": {"$cond": [usable, newest, older]}}
 
         def body(session: ClientSession) -> bool:
             held = self._write(job, fields, session)
@@ -174,6 +175,13 @@ def _checkpoint(info: Mapping[str, Any]) -> Document:
             f"checkpoint.epoch is {plain.get('epoch')!r}: it must be the whole number of epochs trained"
         )
     return plain
+
+
+def _usable(field: str, resume_epoch: int, skipped: Sequence[str]) -> Document:
+    """Whether the checkpoint in a field is there, not later than the epoch, and none of those skipped."""
+    there = {"$ne": [{"$ifNull": [field, None]}, None]}
+    readable = {"$not": [{"$in": [{"$ifNull": [f"{field}.file", None]}, literal(list(skipped))]}]}
+    return {"$and": [there, {"$lte": [f"{field}.epoch", resume_epoch]}, readable]}
 
 
 def _cut(text: str, length: int, *, keep_end: bool = False) -> str:

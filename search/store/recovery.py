@@ -27,16 +27,17 @@ class Recovery(Connection):
         return self._take_back({"exp_key": name, **past("lease_until")}, "lease_expired")
 
     @speaks_mongo
-    def release(self, name: str, owner: Mapping[str, Any] | str) -> list[int]:
-        """Take back at once what a dead worker held: for a launcher that saw its own worker die.
+    def release(self, name: str, owner: Mapping[str, Any] | str, reason: str | None = None) -> list[int]:
+        """Take back at once what a dead worker held: for a launcher that saw its own worker die, and for a worker.
 
-        A mapping matches every owner that has its fields; give `ProcessIdentity.to_dict()`.
+        A mapping matches every owner that has its fields; give `ProcessIdentity.to_dict()`. `reason`: how it died, in
+        words, for the trial's history and the error of one that crashed too often.
         """
         plain = to_plain(owner, name="owner")
         fields = (
             {f"owner.{key}": value for key, value in plain.items()} if isinstance(plain, dict) else {"owner": plain}
         )
-        return self._take_back({"exp_key": name, **fields}, "worker_died")
+        return self._take_back({"exp_key": name, **fields}, "worker_died", reason)
 
     @speaks_mongo
     def release_dead(self, name: str) -> list[int]:
@@ -61,13 +62,13 @@ class Recovery(Connection):
         tids = sorted(job["tid"] for job in self._jobs.find(query, {"tid": True}))
         return [tid for tid in tids if self._jobs.update_one({**query, "tid": tid}, update).modified_count]
 
-    def _take_back(self, query: Document, how: str) -> list[int]:
+    def _take_back(self, query: Document, how: str, reason: str | None = None) -> list[int]:
         query = {**query, "state": int(State.RUNNING)}
         found = list(self._jobs.find(query, {"tid": True, "token": True}))
-        taken = [
-            job["tid"]
-            for job in found
+        taken = []
+        for job in found:
             # By token: the trial may have been taken back and reserved anew in between.
-            if self._jobs.update_one({**query, "tid": job["tid"], "token": job["token"]}, crashed(how)).modified_count
-        ]
+            mine = {**query, "tid": job["tid"], "token": job["token"]}
+            if self._jobs.update_one(mine, crashed(how, reason)).modified_count:
+                taken.append(job["tid"])
         return sorted(taken)

@@ -1,5 +1,6 @@
 import json
 import math
+import tracemalloc
 from pathlib import Path
 
 import numpy as np
@@ -74,17 +75,52 @@ def test_accuracy_equals_the_task_written_out_as_loops(noise: float) -> None:
         assert 0.05 < np.mean(expected) < 0.999  # the comparison above is of a mixture of right and wrong answers
 
 
-def test_streaming_gives_the_same_and_float16_and_wide_features_work() -> None:
+@pytest.mark.parametrize("at_once", [1, 7, 1000])
+def test_streaming_gives_the_same_however_many_images_come_at_once(at_once: int) -> None:
     objects = object_set(3, 9, view_names(6))
     trials = draw_trials(objects, n_trials=40, gallery=20, seed=3)
     features = np.tile(features_with_signal(objects, 1.5), 500)  # wider than one chunk of columns
     streamed = StreamedMatching(trials)
-    for step in features:
-        streamed.update(step)
-    whole = matching_accuracy(features, trials)
-    assert whole.accuracy == streamed.result().accuracy
-    assert whole.correct is not None and whole.correct.tolist() == loop_accuracy(features[:, :, :12], trials)
+    for start in range(0, len(streamed.images), at_once):
+        streamed.update(features[:, streamed.images[start : start + at_once]])
+    result = streamed.result()
+    assert result.correct is not None and result.correct.tolist() == loop_accuracy(features[:, :, :12], trials)
+    assert result.accuracy == matching_accuracy(features, trials).accuracy
     assert matching_accuracy(features.astype(np.float16), trials).status == "ok"
+
+
+def test_only_images_of_trials_are_asked_for_probes_first_and_only_they_are_kept() -> None:
+    objects = object_set(3, 9)
+    trials = draw_trials(objects, n_trials=9, gallery=5, seed=3, same_family=2)
+    streamed = StreamedMatching(trials)
+    probes = np.unique(trials.probe)
+    assert streamed.images[: len(probes)].tolist() == probes.tolist()
+    assert sorted(streamed.images) == sorted({*trials.probe.tolist(), *trials.gallery.ravel().tolist()})
+    assert len(streamed.images) < len(objects.rows)
+    features = features_with_signal(objects, 1.0)[:, streamed.images]
+    tracemalloc.start()
+    wide = np.tile(features[:, :1], 20_000)  # one image: 3 steps x 240,000 features, 2.9 MB
+    for _ in streamed.images:
+        streamed.update(wide)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < (len(probes) + 4) * wide.nbytes
+
+
+def test_images_that_are_missing_or_too_many_or_of_another_network_are_refused() -> None:
+    objects = object_set(2, 9, view_names(6))
+    trials = draw_trials(objects, n_trials=80, gallery=10, seed=0, same_family=4)
+    features = features_with_signal(objects, 1.0)
+    streamed = StreamedMatching(trials)
+    streamed.update(features[:, streamed.images[:-1]])
+    with pytest.raises(MetricError, match=f"{len(streamed.images) - 1} of {len(streamed.images)} images"):
+        streamed.result()
+    with pytest.raises(MetricError, match="1 are left"):
+        streamed.update(features[:, :2])
+    with pytest.raises(MetricError, match=r"\(3, 1, 5\)"):
+        streamed.update(features[:, :1, :5])
+    with pytest.raises(MetricError, match=r"\(108, 12\)"):
+        streamed.update(features[0])
 
 
 def test_every_trial_keeps_the_rules() -> None:

@@ -4,7 +4,7 @@ import torch
 
 from prednet.config import PredNetConfig
 from prednet.errors import DataError, ModelError
-from prednet.features import predict, static_clip_features, top_layer_features
+from prednet.features import fitting_batch, predict, static_clip_features, top_layer_features
 from prednet.model import PredNet
 
 SIZE = (8, 12)
@@ -46,6 +46,35 @@ def test_top_layer_features_are_those_of_the_top(plain, small_model, images):
     assert features.dtype == np.float32
     for t in (1, 2, 3):
         np.testing.assert_allclose(features[t - 1], expected[t, 2], rtol=0, atol=1e-5)
+
+
+@pytest.mark.parametrize("filters", [3, 4])
+def test_in_float64_features_and_predictions_are_the_plain_ones_to_the_last_bits_of_float32(
+    plain, images, windows, filters
+):
+    config = PredNetConfig(
+        stack_sizes=(3, 4, 6), r_stack_sizes=(2, 5, 4), a_filter_sizes=(filters,) * 2, r_filter_sizes=(filters,) * 3
+    )
+    model = PredNet(config, seed=2).double()
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter += 0.05 * torch.randn(parameter.shape, generator=torch.Generator().manual_seed(4))
+    expected = plain_features(plain, model, images, 5)
+    found = {(t, n): x for t, n, x in static_clip_features(model, images)}
+    top = top_layer_features(model, images, batch_size=2)
+    for (t, layer), features in found.items():
+        np.testing.assert_allclose(features, expected[t, layer], rtol=1e-7, atol=1e-12)
+        if layer == 2:
+            np.testing.assert_array_equal(top[t - 1], features)
+    with torch.no_grad():
+        shown = plain.run(model, torch.from_numpy(windows).permute(0, 1, 4, 2, 3).double() / 255)[0]
+    np.testing.assert_allclose(predict(model, windows), shown.permute(0, 1, 3, 4, 2).numpy(), rtol=1e-6, atol=1e-8)
+
+
+def test_more_small_images_than_large_ones_run_at_once(small_model):
+    assert fitting_batch(small_model, 128, 160) == 4
+    assert fitting_batch(small_model, 64, 80) == 16
+    assert fitting_batch(small_model, 1024, 1280) == 1
 
 
 def test_predictions_are_those_of_forward(plain, small_model, windows):

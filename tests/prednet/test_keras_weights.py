@@ -1,4 +1,4 @@
-"""Files written here with h5py, in exactly the layout of Keras; no code is shared with the reader."""
+"""Files written here with h5py, in exactly the layouts of Keras; no code is shared with the reader."""
 
 import json
 
@@ -7,42 +7,72 @@ import numpy as np
 import pytest
 import torch
 
-from prednet.config import PredNetConfig
 from prednet.errors import CheckpointError
-from prednet.keras_weights import load_keras_weights, save_keras_weights
-from prednet.model import PredNet
+from prednet.keras_weights import load_keras_weights
+
+SIZES = ("stack_sizes", "R_stack_sizes", "A_filt_sizes", "Ahat_filt_sizes", "R_filt_sizes")
 
 
-def keras_layer(settings, **extra):
-    names = ("stack_sizes", "R_stack_sizes", "A_filt_sizes", "Ahat_filt_sizes", "R_filt_sizes")
-    return {name: settings[name] for name in names} | {"pixel_max": 1.0, "output_mode": "error"} | extra
-
-
-def write_json(path, layer):
+def keras_model(settings, *, top=None, **extra):
+    """What `model.to_json()` gives for the training graph: clips -> PredNet -> weighted errors."""
+    prednet = {name: settings[name] for name in SIZES} | {
+        "name": "pred_net_1",
+        "pixel_max": 1.0,
+        "error_activation": "relu",
+        "A_activation": "relu",
+        "LSTM_activation": "tanh",
+        "LSTM_inner_activation": "hard_sigmoid",
+        "output_mode": "error",
+        "return_sequences": True,
+        "extrap_start_time": None,
+    }
     layers = [
-        {"class_name": "InputLayer", "config": {"name": "input_1"}},
-        {"class_name": "PredNet", "config": layer},
-        {"class_name": "TimeDistributed", "config": {"name": "time_distributed_1"}},
+        {"class_name": "InputLayer", "name": "input_1", "config": {"batch_input_shape": [None, 10, 16, 24, 3]}},
+        {"class_name": "PredNet", "name": "pred_net_1", "config": prednet | extra},
+        {"class_name": "TimeDistributed", "config": {"layer": {"class_name": "Dense", "config": {"units": 1}}}},
+        {"class_name": "Flatten", "config": {"name": "flatten_1"}},
+        {"class_name": "Dense", "config": {"name": "dense_2", "units": 1}},
     ]
-    path.write_text(json.dumps({"class_name": "Model", "config": {"name": "model_1", "layers": layers}}))
+    return {"class_name": "Model", "config": {"name": "model_1", "layers": layers}} | (top or {})
 
 
-def write_hdf5(path, arrays, *, names=None, kernel=lambda array: array, group="pred_net_1", backend=None, root=None):
+def write_json(path, settings, **extra):
+    path.write_text(json.dumps(keras_model(settings, **extra)))
+
+
+def keras_1_names(n_layers, suffix):
+    """Keras 1 counts convolutions as the original code makes them, and lists them by kind, then by layer."""
+    made = [
+        f"{kind}_{n}"
+        for n in range(n_layers)
+        for kind in ("i", "f", "c", "o", "ahat", "a")
+        if kind != "a" or n < n_layers - 1
+    ]
+    listed = sorted(made, key=lambda name: (name.split("_")[0], int(name.split("_")[1])))
+    return [f"convolution2d_{made.index(name) + 1}_{part}{suffix}" for name in listed for part in ("W", "b")]
+
+
+def write_hdf5(path, arrays, names=None, *, kernel=lambda array: array, group="pred_net_1", root=None, **attributes):
     """Arrays in the order of Keras, with the other layers of the training graph beside them."""
+    names = names or [f"{group}/{name}:0" for name in arrays]
     with h5py.File(path, "w") as file:
         top = file.create_group(root) if root else file
-        top.attrs["layer_names"] = [b"input_1", group.encode(), b"time_distributed_1"]
-        if backend:
-            top.attrs["backend"] = backend.encode()
-        top.create_group("input_1").attrs["weight_names"] = np.array([], dtype="S1")
-        other = top.create_group("time_distributed_1")
-        other.attrs["weight_names"] = [b"time_distributed_1/kernel:0"]
-        other.create_dataset("time_distributed_1/kernel:0", data=np.ones((3, 1), np.float32))
+        top.attrs["layer_names"] = [b"input_1", group.encode(), b"time_distributed_1", b"flatten_1", b"dense_2"]
+        for holder in {file, top}:
+            for name, value in attributes.items():
+                holder.attrs[name] = value.encode()
+        for empty in ("input_1", "flatten_1"):
+            top.create_group(empty).attrs["weight_names"] = np.array([], dtype="S1")
+        for dense, rows in (("time_distributed_1", 3), ("dense_2", 10)):
+            other = top.create_group(dense)
+            other.attrs["weight_names"] = [f"{dense}/kernel:0".encode(), f"{dense}/bias:0".encode()]
+            other[f"{dense}/kernel:0"], other[f"{dense}/bias:0"] = np.ones((rows, 1)), np.zeros(1)
         layer = top.create_group(group)
-        names = names or [f"{name}:0" for name in arrays]
         layer.attrs["weight_names"] = [name.encode() for name in names]
         for name, array in zip(names, arrays.values(), strict=True):
-            layer.create_dataset(name, data=kernel(array) if array.ndim == 4 else array)
+            layer[name] = kernel(array) if array.ndim == 4 else array
+        if root:
+            file.create_group("optimizer_weights").attrs["weight_names"] = [b"Adam/iterations:0"]
 
 
 @pytest.fixture
@@ -53,125 +83,182 @@ def case(oracle):
     return loaded
 
 
-def errors_of(model, case):
+def assert_computes_what_keras_recorded(model, case):
+    assert model.config == case.model.config
     with torch.no_grad():
-        return model.double()(case.frames).errors.numpy()
+        errors = model.double()(case.frames).errors.numpy()
+    np.testing.assert_allclose(errors, case.arrays["error"], rtol=0, atol=1e-10)
 
 
-def test_weights_of_keras_2_give_the_recorded_errors(tmp_path, case):
-    write_json(tmp_path / "w.json", keras_layer(case.settings, data_format="channels_last"))
-    write_hdf5(tmp_path / "w.hdf5", case.keras, backend="tensorflow")
-    model = load_keras_weights(tmp_path / "w.hdf5")
-    assert model.config == case.model.config
-    np.testing.assert_allclose(errors_of(model, case), case.arrays["error"], rtol=0, atol=1e-10)
+def assert_flipped(model, case):
+    """Theano's kernels are those of the file, flipped; `tests/prednet/test_loops.py` shows that this is right."""
+    assert model.config.convention == "theano"
+    for n in range(2):
+        expected = case.keras[f"layer_a_{n}/kernel"][::-1, ::-1].transpose(3, 2, 0, 1)
+        np.testing.assert_array_equal(model.a[n].weight.detach(), expected)
 
 
-def test_sizes_are_read_off_the_kernels_without_a_json(tmp_path, case):
-    write_hdf5(tmp_path / "w.hdf5", case.keras, root="model_weights", group="prednet_1")
-    model = load_keras_weights(tmp_path / "w.hdf5")
-    assert model.config == case.model.config
-    np.testing.assert_allclose(errors_of(model, case), case.arrays["error"], rtol=0, atol=1e-10)
+def test_keras_2_weights_with_their_json(tmp_path, case):
+    write_json(tmp_path / "w.json", case.settings, data_format="channels_last")
+    write_hdf5(tmp_path / "w.hdf5", case.keras, backend="tensorflow", keras_version="2.2.4")
+    assert_computes_what_keras_recorded(load_keras_weights(tmp_path / "w.hdf5"), case)
+
+
+def test_keras_2_under_theano(tmp_path, case):
+    """(kh, kw, in, out) as under TensorFlow, but flipped."""
+    write_json(tmp_path / "w.json", case.settings, data_format="channels_first", top={"backend": "theano"})
+    write_hdf5(tmp_path / "w.hdf5", case.keras, backend="theano", keras_version="2.0.6")
+    assert_flipped(load_keras_weights(tmp_path / "w.hdf5"), case)
+
+
+@pytest.mark.parametrize("keras", ["1", "2"])
+def test_a_whole_model_carries_its_architecture(tmp_path, case, keras):
+    said = {} if keras == "1" else {"backend": "tensorflow"}
+    model_config = json.dumps(keras_model(case.settings, pixel_max=0.5))
+    names = keras_1_names(3, ":0") if keras == "1" else None
+    write_hdf5(tmp_path / "w.h5", case.keras, names, root="model_weights", model_config=model_config, **said)
+    write_json(tmp_path / "w.json", case.settings | {"stack_sizes": [3, 1, 1]})  # of another network
+    assert load_keras_weights(tmp_path / "w.h5").config.pixel_max == 0.5
+    assert load_keras_weights(tmp_path / "w.h5").config.convention == "tensorflow"
+
+
+def test_the_release_of_2016(tmp_path, case):
+    """Keras 1 with Theano: (out, in, kh, kw) kernels, names of convolutions, no backend named."""
+    write_json(tmp_path / "prednet_kitti_model.json", case.settings, dim_ordering="th", top={"keras_version": "1.0.7"})
+    names = keras_1_names(3, "")
+    assert names[:2] == ["convolution2d_6_W", "convolution2d_6_b"]
+    for tag in ("", "-Lall"):
+        weights = tmp_path / f"prednet_kitti_weights{tag}.hdf5"
+        write_hdf5(weights, case.keras, names, kernel=lambda k: k.transpose(3, 2, 0, 1))
+        assert_flipped(load_keras_weights(weights), case)
+    (tmp_path / "prednet_kitti_model.json").unlink()
+    assert_flipped(load_keras_weights(weights), case)
+
+
+def test_keras_1_under_tensorflow(tmp_path, case):
+    write_json(tmp_path / "w.json", case.settings, dim_ordering="tf", top={"keras_version": "1.2.1"})
+    write_hdf5(tmp_path / "w.hdf5", case.keras, keras_1_names(3, ":0"))
+    assert_computes_what_keras_recorded(load_keras_weights(tmp_path / "w.hdf5"), case)
+
+
+def test_the_json_one_folder_up_serves_the_weights_of_each_backend(tmp_path, case):
+    """As the later release has it: tensorflow_weights/ beside the one prednet_kitti_model.json, which Theano wrote."""
+    write_json(tmp_path / "prednet_kitti_model.json", case.settings, top={"backend": "theano"}, pixel_max=0.5)
+    (tmp_path / "tensorflow_weights").mkdir()
+    weights = tmp_path / "tensorflow_weights" / "prednet_kitti_weights.hdf5"
+    write_hdf5(weights, case.keras, backend="tensorflow")
+    config = load_keras_weights(weights).config
+    assert (config.convention, config.pixel_max) == ("tensorflow", 0.5)
+    write_hdf5(weights, case.keras)  # `:0` behind the names says TensorFlow too
+    assert load_keras_weights(weights).config.convention == "tensorflow"
+
+
+@pytest.mark.parametrize("order", [(0, 1, 2, 3), (3, 2, 0, 1)])
+def test_sizes_are_those_of_the_kernels_without_a_json(tmp_path, case, order):
+    write_hdf5(tmp_path / "w.hdf5", case.keras, kernel=lambda k: k.transpose(order), group="prednet_1")
+    assert_computes_what_keras_recorded(load_keras_weights(tmp_path / "w.hdf5"), case)
 
 
 def test_nameless_arrays_are_taken_in_the_order_of_keras(tmp_path, case):
     names = [f"param_{index}" for index in range(len(case.keras))]
-    write_hdf5(tmp_path / "w.hdf5", case.keras, names=names)
-    np.testing.assert_allclose(
-        errors_of(load_keras_weights(tmp_path / "w.hdf5"), case), case.arrays["error"], rtol=0, atol=1e-10
-    )
+    write_hdf5(tmp_path / "w.hdf5", case.keras, names)
+    assert_computes_what_keras_recorded(load_keras_weights(tmp_path / "w.hdf5"), case)
+    for said in ({"dim_ordering": "th"}, {"top": {"backend": "theano"}}):
+        write_json(tmp_path / "w.json", case.settings, **said)
+        assert_flipped(load_keras_weights(tmp_path / "w.hdf5"), case)
 
 
 def test_names_win_over_the_order(tmp_path, case):
     pairs = [list(case.keras)[n : n + 2] for n in range(0, len(case.keras), 2)]
     shuffled = {name: case.keras[name] for pair in reversed(pairs) for name in pair}
-    write_hdf5(tmp_path / "w.hdf5", shuffled, names=[f"pred_net_1/{name}:0" for name in shuffled])
-    np.testing.assert_allclose(
-        errors_of(load_keras_weights(tmp_path / "w.hdf5"), case), case.arrays["error"], rtol=0, atol=1e-10
-    )
+    write_hdf5(tmp_path / "w.hdf5", shuffled)
+    assert_computes_what_keras_recorded(load_keras_weights(tmp_path / "w.hdf5"), case)
 
 
-def test_keras_1_with_theano_order(tmp_path, case):
-    """(out, in, kh, kw) kernels, flipped, as Theano convolves; even filters pad on the other side."""
-    write_json(tmp_path / "prednet_model.json", keras_layer(case.settings, dim_ordering="th"))
-    write_hdf5(tmp_path / "prednet_weights.hdf5", case.keras, kernel=lambda k: k.transpose(3, 2, 0, 1))
-    model = load_keras_weights(tmp_path / "prednet_weights.hdf5")
-    assert model.config.convention == "theano"
-    expected = case.keras["layer_a_1/kernel"][::-1, ::-1].transpose(3, 2, 0, 1)
-    np.testing.assert_array_equal(model.a[1].weight.detach(), expected)
+def test_the_convention_that_is_given_wins(tmp_path, case):
+    write_hdf5(tmp_path / "w.hdf5", case.keras, backend="tensorflow")
+    assert_flipped(load_keras_weights(tmp_path / "w.hdf5", convention="theano"), case)
+    write_hdf5(tmp_path / "w.hdf5", case.keras, backend="theano")
+    model = load_keras_weights(tmp_path / "w.hdf5", convention="tensorflow")
+    assert_computes_what_keras_recorded(model, case)
+
+
+def changed(arrays, name, value):
+    return arrays | {name: value}
+
+
+A0 = "layer_a_0/kernel"
 
 
 @pytest.mark.parametrize(
-    ("backend", "option", "expected"),
-    [("theano", None, "theano"), ("tensorflow", None, "tensorflow"), ("tensorflow", "theano", "theano")],
+    ("change", "said"),
+    [
+        (lambda w: dict(list(w.items())[:-2]), "holds 32 arrays: a PredNet of L layers has 12 L - 2"),
+        (lambda w: changed(w, A0, w[A0][0]), r"a_0 has shapes .* not kernel and bias"),
+        (lambda w: changed(w, A0, w[A0][:1]), r"a_0/kernel has shape \(1, 2, 6, 6\).*expected square filters"),
+        (lambda w: changed(w, A0, w[A0][:, :, :5]), r"a_0 has 5 inputs.*need 6.*mixes two networks"),
+        (lambda w: changed(w, "layer_c_0/kernel", w["layer_c_1/kernel"]), "c_0/kernel has shape"),
+        (lambda w: changed(w, A0, np.full_like(w[A0], np.nan)), "a_0/kernel:0 holds NaN or infinity"),
+        (lambda w: changed(w, A0, np.zeros((9, 9, 6, 6))), r"a_filter_sizes holds \[9\].*from 1 to 8"),
+        (lambda w: changed(w, A0, np.array(["text"], dtype="S4")), "can't be read as Keras weights"),
+    ],
 )
-def test_the_convention_is_detected_or_given(tmp_path, case, backend, option, expected):
-    write_json(tmp_path / "w.json", keras_layer(case.settings, data_format="channels_first"))
-    write_hdf5(tmp_path / "w.hdf5", case.keras, backend=backend)
-    model = load_keras_weights(tmp_path / "w.hdf5", convention=option)
-    assert model.config.convention == expected
-    flipped = np.array_equal(
-        model.a[0].weight.detach(), case.keras["layer_a_0/kernel"][::-1, ::-1].transpose(3, 2, 0, 1)
-    )
-    assert flipped == (expected == "theano")
+def test_damaged_arrays_are_refused(tmp_path, case, change, said):
+    write_hdf5(tmp_path / "w.hdf5", change(case.keras))
+    with pytest.raises(CheckpointError, match=said):
+        load_keras_weights(tmp_path / "w.hdf5")
 
 
-@pytest.mark.parametrize("convention", ["tensorflow", "theano"])
-def test_theano_order_is_told_by_the_whole_file_where_a_kernel_fits_both_orders(tmp_path, convention):
-    """Of the default network ahat_0 is (3, 3, 3, 3): read in the wrong order it would load without an error."""
-    model = PredNet(PredNetConfig((3, 4, 5), convention=convention), seed=4)
-    save_keras_weights(model, tmp_path / "w.hdf5", tmp_path / "w.json")
-    with h5py.File(tmp_path / "w.hdf5", "r+") as file:
-        group = file["pred_net_1"]
-        for name in [n.decode() for n in group.attrs["weight_names"] if b"kernel" in n]:
-            kernel = group[name][()].transpose(3, 2, 0, 1)
-            del group[name]
-            group[name] = kernel
-    loaded = load_keras_weights(tmp_path / "w.hdf5", convention=convention)
-    for name, weight in model.state_dict().items():
-        assert torch.equal(weight, loaded.state_dict()[name]), name
-
-
-@pytest.mark.parametrize("convention", ["tensorflow", "theano"])
-def test_round_trip_is_exact(tmp_path, convention):
-    config = PredNetConfig((3, 4, 5), (2, 6, 3), (2, 5), (4, 1, 6), (8, 2, 3), convention=convention)
-    model = PredNet(config, seed=4)
-    save_keras_weights(model, tmp_path / "w.hdf5", tmp_path / "w.json")
-    loaded = load_keras_weights(tmp_path / "w.hdf5")
-    assert loaded.config == config
-    for name, weight in model.state_dict().items():
-        assert torch.equal(weight, loaded.state_dict()[name]), name
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["w.hdf5", "w.json"]
-
-
-def test_the_written_order_is_that_of_keras(tmp_path):
-    save_keras_weights(PredNet(PredNetConfig((3, 4))), tmp_path / "w.hdf5", tmp_path / "w.json")
-    with h5py.File(tmp_path / "w.hdf5") as file:
-        names = [name.decode() for name in file["pred_net_1"].attrs["weight_names"]]
-        assert file["pred_net_1/layer_c_0/kernel:0"].shape == (3, 3, 3 + 6 + 4, 3)
-    layers = ["a_0", "ahat_0", "ahat_1", "c_0", "c_1", "f_0", "f_1", "i_0", "i_1", "o_0", "o_1"]
-    assert names == [f"layer_{layer}/{part}:0" for layer in layers for part in ("kernel", "bias")]
-
-
-def test_files_that_do_not_fit_are_refused(tmp_path, case):
-    with pytest.raises(CheckpointError, match="no weights at"):
-        load_keras_weights(tmp_path / "none.hdf5")
-    (tmp_path / "text.hdf5").write_text("not HDF5")
+def test_files_that_hold_no_prednet_are_refused(tmp_path, case):
+    path = tmp_path / "w.hdf5"
+    with pytest.raises(CheckpointError, match="there are no weights at"):
+        load_keras_weights(path)
+    path.write_text("not HDF5")
+    with pytest.raises(CheckpointError, match=r"\(8 bytes\) can't be read as Keras weights"):
+        load_keras_weights(path)
+    write_hdf5(path, case.keras, group="conv_lstm2d_1")
+    with pytest.raises(CheckpointError, match=r"no PredNet layer.*conv_lstm2d_1"):
+        load_keras_weights(path)
+    write_hdf5(path, case.keras)
+    whole = path.read_bytes()
+    path.write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(CheckpointError, match="damaged or another"):
+        load_keras_weights(path)
+    write_hdf5(path, case.keras)
+    with h5py.File(path, "r+") as file:
+        del file["pred_net_1/pred_net_1/layer_o_2"]
     with pytest.raises(CheckpointError, match="can't be read as Keras weights"):
-        load_keras_weights(tmp_path / "text.hdf5")
-    write_hdf5(tmp_path / "dense.hdf5", {"dense/kernel": np.ones((2, 2))}, group="dense_1")
-    with pytest.raises(CheckpointError, match=r"no PredNet layer.*dense_1"):
-        load_keras_weights(tmp_path / "dense.hdf5")
-    few = dict(list(case.keras.items())[:-2])
-    write_hdf5(tmp_path / "few.hdf5", few)
-    with pytest.raises(CheckpointError, match="32 arrays"):
-        load_keras_weights(tmp_path / "few.hdf5")
+        load_keras_weights(path)
+    write_hdf5(path, case.keras)
+    with h5py.File(path, "r+") as file:
+        file.copy("pred_net_1", "pred_net_2")
+    with pytest.raises(CheckpointError, match=r"2 PredNet layers.*pred_net_2"):
+        load_keras_weights(path)
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"LSTM_inner_activation": "sigmoid"}, "LSTM_inner_activation 'sigmoid': only 'hard_sigmoid'"),
+        ({"A_activation": "elu"}, "A_activation 'elu': only 'relu'"),
+        ({"stack_sizes": [3, 6, 9]}, r"w.json has stack_sizes \[3, 6, 9\].*w.hdf5 show \[3, 6, 8\].*two networks"),
+        ({"R_filt_sizes": [3, 3, 3]}, r"R_filt_sizes \[3, 3, 3\].*two networks"),
+        ({"pixel_max": 0}, "pixel_max is 0"),
+        ({"pixel_max": None}, "w.json"),
+    ],
+)
+def test_an_architecture_that_does_not_fit_is_refused(tmp_path, case, settings, said):
     write_hdf5(tmp_path / "w.hdf5", case.keras)
-    write_json(tmp_path / "w.json", keras_layer(case.settings) | {"stack_sizes": [3, 6, 9]})
-    with pytest.raises(CheckpointError, match=r"has shape .*belongs to other weights"):
+    write_json(tmp_path / "w.json", case.settings, **settings)
+    with pytest.raises(CheckpointError, match=said):
         load_keras_weights(tmp_path / "w.hdf5")
-    write_json(tmp_path / "w.json", keras_layer(case.settings, LSTM_inner_activation="sigmoid"))
-    with pytest.raises(CheckpointError, match="LSTM_inner_activation 'sigmoid'"):
+
+
+@pytest.mark.parametrize("text", ["{}", "{", "[]", '{"config": {"layers": [{"class_name": "Dense"}]}}'])
+def test_a_json_without_a_prednet_is_refused(tmp_path, case, text):
+    write_hdf5(tmp_path / "w.hdf5", case.keras)
+    (tmp_path / "w.json").write_text(text)
+    with pytest.raises(CheckpointError, match=r"w.json describes no PredNet"):
         load_keras_weights(tmp_path / "w.hdf5")
-    (tmp_path / "w.json").write_text("{}")
-    with pytest.raises(CheckpointError, match="describes no PredNet"):
-        load_keras_weights(tmp_path / "w.hdf5")
+    with pytest.raises(CheckpointError, match=r"other.json describes no PredNet \(FileNotFoundError\)"):
+        load_keras_weights(tmp_path / "w.hdf5", tmp_path / "other.json")

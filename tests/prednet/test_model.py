@@ -55,13 +55,20 @@ def test_extrapolated_frames_are_never_looked_at(small_model):
 @pytest.mark.parametrize(
     ("frames", "said"),
     [
-        (torch.rand(2, 3, 8, 8), r"shape \(2, 3, 8, 8\)"),
-        (torch.rand(2, 3, 1, 8, 8), "1 channels.*reads 3"),
+        (torch.rand(2, 3, 8, 8), r"shape \(2, 3, 8, 8\): give \(batch, time, channels, height, width\)"),
+        (torch.rand(0, 3, 3, 8, 8), "one sequence of one frame or more"),
+        (torch.rand(2, 0, 3, 8, 8), "one sequence of one frame or more"),
+        (torch.rand(2, 3, 1, 8, 8), r"1 channels.*reads 3"),
         (torch.rand(2, 3, 8, 8, 3), "8 channels"),
-        (torch.rand(2, 3, 3, 10, 8), "10x8.*multiples of 4"),
-        (255 * torch.rand(2, 3, 3, 8, 8), r"outside \[0, 1\]: 0..255"),
-        (-torch.rand(2, 3, 3, 8, 8), r"outside \[0, 1\]"),
-        (torch.full((2, 3, 3, 8, 8), torch.nan), r"outside \[0, 1\]"),
+        (torch.rand(2, 3, 3, 10, 8), r"10x8.*3 layers.*multiples of 4.*8x8"),
+        (torch.rand(2, 3, 3, 8, 0), r"8x0.*multiples of 4"),
+        (torch.zeros(2, 3, 3, 8, 8, dtype=torch.uint8), r"torch.uint8.*frames.to\(torch.float32\) / 255"),
+        (torch.zeros(2, 3, 3, 8, 8).double(), r"torch.float64.*frames.to\(torch.float32\)$"),
+        (255 * torch.rand(2, 3, 3, 8, 8), r"outside \[0, 1\]: 0..255 .*frames / 255"),
+        (torch.full((2, 3, 3, 8, 8), 1.001), r"from 1.001 to 1.001, outside \[0, 1\]"),
+        (2 * torch.rand(2, 3, 3, 8, 8) - 1, r"outside \[0, 1\]: undo a normalisation to -1..1"),
+        (torch.full((2, 3, 3, 8, 8), torch.inf), r"to inf, outside \[0, 1\]"),
+        (torch.eye(8).expand(2, 3, 3, 8, 8) / torch.eye(8), "frames hold NaN"),
     ],
 )
 def test_frames_that_the_network_cannot_read_are_refused(small_model, frames, said):

@@ -1,5 +1,6 @@
 """The original Keras code (coxlab/prednet@843b452, float64) and ours give the same numbers."""
 
+import copy
 import math
 
 import numpy as np
@@ -52,10 +53,23 @@ def test_losses_and_gradients(oracle, name, loss):
             np.testing.assert_allclose(gradient, expected, rtol=2e-7, atol=1e-10)
 
 
-# After the third Lall step of the odd file, the recorded gate weights that only t = 0 reaches (i, c, o, not f) differ
-# from ours, by 4e-8 of the loss. Up to there, and in the other three runs, all recorded numbers agree to 1e-15,
-# and the plain implementation, with autograd and Keras' Adam written out, gives our numbers: see the second assertion.
-RECORDED_ELSEWHERE = {("odd", "Lall"): (5e-8, 2e-7)}
+# TensorFlow 1 keeps weights in variables that the optimiser changes in place, while the last iteration of a
+# back-propagation loop may still be reading them. In this run the third step wrote the kernel of Ahat_0 before t = 0
+# had read it. `test_the_run_that_was_recorded_with_a_race` reads it as late, and gets the recorded numbers.
+RACED = ("odd", "Lall")
+
+
+def one_step(optimizer, step):
+    """Keras puts epsilon outside of the bias correction."""
+    optimizer.param_groups[0]["eps"] = 1e-7 / math.sqrt(1 - 0.999**step)
+    optimizer.step()
+
+
+def assert_recorded_after_three_steps(case, loss):
+    assert abs(float(loss_of(case.model, case.frames, loss)) - float(case.arrays[f"loss_after3_{loss}"])) < 1e-10
+    weights = case.in_keras_layout(lambda parameter: parameter)
+    norms = [np.linalg.norm(weights[name]) for name in case.weight_names]
+    np.testing.assert_allclose(norms, case.arrays[f"wnorm_after3_{loss}"], rtol=1e-10)
 
 
 @pytest.mark.parametrize("name", ["odd", "even"])
@@ -67,16 +81,40 @@ def test_three_steps_of_keras_adam(oracle, plain, name, loss):
     losses = []
     for step in range(1, 4):
         losses.append(float(recurrence.loss_and_gradients(case.frames)))
-        optimizer.param_groups[0]["eps"] = 1e-7 / math.sqrt(1 - 0.999**step)
-        optimizer.step()
+        one_step(optimizer, step)
     np.testing.assert_allclose(losses, case.arrays[f"train_losses_{loss}"], rtol=0, atol=1e-10)
-    loss_tolerance, norm_tolerance = RECORDED_ELSEWHERE.get((name, loss), (1e-10, 1e-10))
     after = float(loss_of(case.model, case.frames, loss))
-    assert abs(after - float(case.arrays[f"loss_after3_{loss}"])) < loss_tolerance
     assert abs(after - plain_loss_after_three_steps(plain, oracle(name), loss)) < 1e-12
-    weights = case.in_keras_layout(lambda parameter: parameter)
-    norms = [np.linalg.norm(weights[name]) for name in case.weight_names]
-    np.testing.assert_allclose(norms, case.arrays[f"wnorm_after3_{loss}"], rtol=norm_tolerance)
+    if (name, loss) != RACED:
+        assert_recorded_after_three_steps(case, loss)
+
+
+def test_the_run_that_was_recorded_with_a_race(oracle):
+    name, loss = RACED
+    case = oracle(name)
+    weights = torch.tensor(layer_weights(loss, case.model.config.n_layers), dtype=torch.float64)
+
+    def advance(model, optimizer, step):
+        optimizer.zero_grad()
+        (model(case.frames).errors[:, 1:] @ weights).mean().backward()
+        one_step(optimizer, step)
+
+    optimizer = torch.optim.Adam(case.model.parameters(), lr=1e-3)
+    for step in (1, 2):
+        advance(case.model, optimizer, step)
+    ahead, ahead_optimizer = copy.deepcopy((case.model, optimizer))
+    advance(ahead, ahead_optimizer, 3)
+    written = ahead.ahat[0].weight.detach()
+    remaining = list(range(case.frames.shape[1]))
+
+    def read_late(_, grad_input, grad_output):
+        if remaining.pop() == 0:
+            return (torch.nn.grad.conv2d_input(grad_input[0].shape, written, grad_output[0], padding=1),)
+
+    case.model.ahat[0].register_full_backward_hook(read_late)
+    advance(case.model, optimizer, 3)
+    assert not remaining
+    assert_recorded_after_three_steps(case, loss)
 
 
 def plain_loss_after_three_steps(plain, case, loss):

@@ -83,6 +83,9 @@ def test_hashes_ignore_the_budget_and_see_everything_else(write):
         changed = load_config(write(MINIMAL), [override])
         assert changed.hashes()["training"] != base.hashes()["training"], override
         assert changed.hashes()["space"] == base.hashes()["space"]
+    for override in ("training.recompute_every=3", "training.tensorboard=true"):
+        assert load_config(write(MINIMAL), [override]).hashes() == base.hashes(), override
+    assert load_config(write(MINIMAL), ["training.deterministic=true"]).hashes() != base.hashes()
     space = load_config(write(MINIMAL), ["space.epochs={stepped: [10, 50, 10]}"])
     assert space.hashes()["space"] != base.hashes()["space"]
 

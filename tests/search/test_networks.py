@@ -1,3 +1,4 @@
+from dataclasses import asdict
 from pathlib import Path
 
 from prednet.cost import count_parameters
@@ -20,6 +21,15 @@ def test_sampled_values_override_the_fixed_ones_and_layers_count_from_1():
     assert plan.network.ahat_filter_sizes == (3, 7, 3, 3)
     assert plan.network.r_filter_sizes == (3, 3, 8, 3)
     assert (plan.epochs, plan.batch_size, plan.training.learning_rate) == (40, 6, 1e-3)
+
+
+def test_every_setting_of_training_is_reachable_from_a_configuration():
+    given = {
+        "loss": "Lall", "adam": "keras", "learning_rate": 0.02, "lr_drop_epoch": 7, "lr_drop_factor": 0.5,
+        "precision": "bf16", "grad_clip": 2.0, "recompute_every": 3, "deterministic": True,
+    }  # fmt: skip
+    config = load_config(PAPER, [f"training.{key}={value}" for key, value in given.items()])
+    assert asdict(plan_trial(config, {}).training) == given
 
 
 def test_the_reference_network_has_the_published_number_of_parameters():

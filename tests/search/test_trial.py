@@ -101,7 +101,8 @@ def test_a_torn_checkpoint_falls_back_to_the_one_before(tmp_path):
     history = tuple(first.of("epoch"))
     result, second = run(order(tmp_path, checkpoints=(newest, before), history=history))
     assert "checkpoint skipped" in second.of("warning")[0]["message"]
-    assert second.of("begin")[0] == {"epoch": before["epoch"], "trained": before["trained"], "epochs": 12}
+    begun = {"epoch": before["epoch"], "trained": before["trained"], "epochs": 12, "skipped": [newest["file"]]}
+    assert second.of("begin")[0] == begun
     assert result["epochs_trained"] == 12
 
 
@@ -127,6 +128,18 @@ def test_divergence_is_a_result_without_numbers(tmp_path):
     assert (result["finish"], result["status"], result["epochs_trained"]) == ("diverged", "fail", 6)
     assert result["hms"] is result["mse"] is result["accuracy"] is result["loss"] is None
     assert result["hms_status"] == "diverged" and "step 70" in result["reason"]
+
+
+@pytest.mark.parametrize("metric", ["hms", "mse"])
+def test_a_metric_that_is_nan_whatever_its_status_says_is_undefined(tmp_path, metric):
+    class Confused(ToyLearner):
+        def evaluate(self, check):
+            return {**super().evaluate(check), metric: float("nan") if self.trained >= 5 else 0.1}
+
+    given = order(tmp_path)
+    result, messages = run(given, Confused(given))
+    assert messages.of("epoch")[1][metric] is None and messages.of("epoch")[1][f"{metric}_status"] == "diverged"
+    assert (result["finish"], result["status"]) == {"hms": ("diverged", "fail"), "mse": ("max_epochs", "ok")}[metric]
 
 
 def test_a_collapsed_network_ends_after_six_undefined_scores(tmp_path):

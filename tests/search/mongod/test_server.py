@@ -242,7 +242,7 @@ def test_no_acknowledged_write_is_lost_over_kills_under_load(server: EmbeddedSer
 
         thread = threading.Thread(target=write)
         thread.start()
-        for _ in range(5):
+        for _ in range(3):
             time.sleep(1.0)
             os.kill(server.pid, signal.SIGKILL)
             time.sleep(0.5)
@@ -353,5 +353,8 @@ def test_a_hanging_server_is_unreachable_not_endless(server: EmbeddedServer) -> 
             assert time.monotonic() - began < 20
         finally:
             os.kill(server.pid, signal.SIGCONT)
+        # What the server took in while it hung holds the trial's locks: it must not be waited for.
+        began = time.monotonic()
         waiting(lambda: store.record(job, 5, {"hms": 0.1}), give_up=60)
+        assert time.monotonic() - began < 10
         assert [row["epoch"] for row in store.epochs("s")] == [5]

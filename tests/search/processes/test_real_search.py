@@ -2,10 +2,17 @@
 
 import json
 import os
+import shutil
+import signal
 from pathlib import Path
 
 import numpy as np
+import psutil
 import pytest
+import torch
+
+from prednet.checkpoint import load_checkpoint
+from search.learning_curve import read_curve
 
 CONFIG = """\
 search: {name: mini, max_trials: 2, seed: 3}
@@ -71,6 +78,65 @@ def test_a_learning_rate_that_diverges_is_a_result_and_not_an_error(mini):
     assert trial["finish"] in ("diverged", "collapsed") and trial["status"] == "fail"
     assert trial["state"] == "DONE" and trial["hms"] is None and trial["hms_status"] != "ok"
     assert "diverged" in done.out or "collapsed" in done.out
+
+
+@pytest.mark.chaos
+def test_a_network_too_large_for_memory_is_a_clear_error_and_the_next_trial_runs(mini):
+    # Kernels of 2 million units a layer: more than any machine gives, so that the allocation fails at once.
+    settings = ["search.max_trials=2", "training.epochs=5", "network.channels=[3,2000000]"]
+    done = mini("run", str(mini.config), *[word for setting in settings for word in ("--set", setting)])
+    assert done.code == 4, done.err
+    trials, _ = mini.tables("mini")
+    for trial in trials:
+        assert trial["state"] == "ERROR" and trial["attempts"] == 1
+        assert "out of memory on cpu: a batch of 2 sequences of 6 frames of 24x32" in trial["error"]
+        assert "hms retry mini --state failed" in trial["error"]
+
+
+@pytest.mark.chaos
+def test_a_killed_and_pre_empted_trial_ends_with_the_weights_of_an_undisturbed_one_bit_by_bit(mini, until):
+    settings = ["search.max_trials=1", "training.epochs=12", "stopping.rule=none", "training.precision=bf16"]
+    settings += ["metrics.every=4", "stopping.window=4"]
+    command = ["run", str(mini.config), "--workers", "1"]
+    command += [word for setting in settings for word in ("--set", setting)]
+    whole = mini.start(*command, "--name", "whole")
+    broken = mini.start(*command, "--name", "broken", "--set", "search.checkpoints=gridfs")
+    trial = mini.results / "broken" / "trials" / "000000"
+    with mini.store() as store:
+
+        def named():
+            (job,) = (store.jobs("broken") if "broken" in store.names() else None) or [{}]
+            return job.get("attempt", 0), (job.get("checkpoint") or {}).get("epoch", 0)
+
+        for deed, passed in ((signal.SIGKILL, (1, 4)), (signal.SIGUSR1, (2, 8))):
+            until(lambda passed=passed: named() >= passed, timeout=120)
+            (worker,) = [process for process in mini.workers() if "broken" in process.cmdline()]
+            gone = [worker, *worker.children(recursive=True)]
+            worker.send_signal(deed)
+            until(lambda gone=gone: not any(_lives(process) for process in gone))
+            shutil.rmtree(trial)  # the next attempt runs on another machine
+    for run in (broken, whole):
+        done = mini.wait(run, timeout=240)
+        assert done.code == 0, done.err
+    (row,), _ = mini.tables("broken")
+    assert (row["attempts"], row["preemptions"]) == (3, 1)
+    assert "fetched checkpoint-" in (mini.results / "broken" / "logs" / "worker-0.log").read_text()
+    folders = [mini.results / search / "trials" / "000000" for search in ("broken", "whole")]
+    curves = [read_curve(folder / "curve.csv") for folder in folders]
+    assert [[row[key] for key in ("epoch", "train_loss", "val_loss")] for row in curves[0]] == [
+        [row[key] for key in ("epoch", "train_loss", "val_loss")] for row in curves[1]
+    ]
+    for name in ("network.pt", "best.pt"):
+        mine, theirs = (load_checkpoint(folder / name)["model"] for folder in folders)
+        assert mine.keys() == theirs.keys()
+        assert all(torch.equal(mine[key], theirs[key]) for key in mine), name
+
+
+def _lives(process):
+    try:
+        return process.status() != "zombie"
+    except psutil.NoSuchProcess:
+        return False
 
 
 def test_other_data_under_the_same_name_are_refused(mini, data):

@@ -1,10 +1,7 @@
-import shutil
 import subprocess
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote_plus
 
 import pytest
 from pymongo import MongoClient
@@ -12,7 +9,7 @@ from pymongo import MongoClient
 from search.errors import StoreRefused, StoreUnreachable, UsageError
 from search.mongod import find_mongod
 from search.mongod.process import free_port
-from search.store import Store, new_job_document
+from search.store import Store
 
 
 @pytest.fixture(scope="module")
@@ -91,61 +88,3 @@ def test_safe_defaults_hold_unless_the_uri_says_otherwise(mongo_uri: str, databa
 def test_the_representation_holds_no_password(store: Store, mongo_uri: str) -> None:
     password = mongo_uri.split(":")[2].split("@")[0]
     assert password not in repr(store) and "127.0.0.1" in repr(store)
-
-
-@pytest.fixture
-def encrypted(tmp_path: Path) -> Iterator[tuple[str, Path]]:
-    """A real replica set that asks for TLS and a password: its address, and the authority's certificate."""
-    openssl = shutil.which("openssl")
-    if openssl is None:
-        pytest.skip("openssl is needed to make a certificate")
-    key, certificate, both = (tmp_path / name for name in ("key.pem", "cert.pem", "both.pem"))
-    subject = ["-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost", "-days", "2", "-nodes"]
-    files = ["-keyout", str(key), "-out", str(certificate)]
-    subprocess.run([openssl, "req", "-x509", "-newkey", "rsa:2048", *subject, *files], check=True, capture_output=True)
-    both.write_text(key.read_text() + certificate.read_text())
-    secret = tmp_path / "keyfile"
-    secret.write_text("abcdefghijklmnopqrstuvwxyz")
-    secret.chmod(0o600)
-    (tmp_path / "data").mkdir()
-    port = free_port()
-    options = ["--dbpath", str(tmp_path / "data"), "--port", str(port), "--bind_ip", "127.0.0.1", "--nounixsocket"]
-    options += [
-        "--tlsMode",
-        "requireTLS",
-        "--tlsCertificateKeyFile",
-        str(both),
-        "--replSet",
-        "lab",
-        "--keyFile",
-        str(secret),
-    ]
-    with subprocess.Popen([str(find_mongod()), *options], stdout=subprocess.DEVNULL) as server:
-        tls = {"tls": True, "tlsCAFile": str(certificate), "directConnection": True}
-        with MongoClient[dict[str, Any]]("localhost", port, **tls) as client:
-            members = [{"_id": 0, "host": f"localhost:{port}"}]
-            client.admin.command("replSetInitiate", {"_id": "lab", "members": members})
-            while not client.admin.command("hello")["isWritablePrimary"]:
-                time.sleep(0.05)
-            client.admin.command("createUser", "ann", pwd="p@ss:w/rd", roles=["root"])
-        yield f"localhost:{port}", certificate
-        server.terminate()
-
-
-def test_tls_and_authentication_come_from_the_uri_alone(encrypted: tuple[str, Path]) -> None:
-    address, authority = encrypted
-    login = "mongodb://ann:p%40ss%3Aw%2Frd@"
-    options = f"replicaSet=lab&authSource=admin&tls=true&tlsCAFile={quote_plus(str(authority))}"
-    with Store.connect(f"{login}{address}/?{options}") as store:
-        store.insert([new_job_document("s", 0, params={}, seed=0)])
-        job = store.reserve("s", "w")
-        assert job is not None
-        store.record(job, 5, {"hms": 0.1})
-        store.finish(job, {"status": "ok", "loss": -0.1})
-        assert store.counts("s")["DONE"] == 1
-    with pytest.raises(StoreUnreachable, match="certificate") as untrusted:
-        Store.connect(f"{login}{address}/?replicaSet=lab&tls=true", timeout_seconds=1)
-    with pytest.raises(StoreUnreachable) as plain:
-        Store.connect(f"{login}{address}/?replicaSet=lab", timeout_seconds=1)
-    for caught in (untrusted, plain):
-        assert "p@ss" not in str(caught.value) and "p%40ss" not in str(caught.value)

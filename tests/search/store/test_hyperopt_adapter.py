@@ -9,8 +9,17 @@ import pytest
 from hyperopt import Trials, fmin, hp, rand
 from hyperopt.base import JOB_STATE_DONE
 
-from search.store import Store, new_job_document
-from search.store.hyperopt_adapter import Algorithm, TrialsMirror, as_hyperopt_trials, best, suggest
+from search.store import State, Store, new_job_document
+from search.store.hyperopt_adapter import (
+    BEST,
+    HISTORY,
+    Algorithm,
+    TrialsMirror,
+    as_hyperopt_trials,
+    best,
+    remembered,
+    suggest,
+)
 
 SPACE = {
     "lr": hp.loguniform("lr", -8, -2),
@@ -61,16 +70,38 @@ def test_failed_trials_do_not_stop_the_algorithms(algorithm: Algorithm) -> None:
     assert suggest(algorithm, SPACE, tid=30, seed=7, finished_docs=failed)[1] == list(range(25))
 
 
-def test_a_proposal_after_five_thousand_trials_takes_less_than_two_seconds() -> None:
-    few = finished(50)
+def long_history(count: int) -> list[dict[str, Any]]:
+    few, rng = finished(50), np.random.default_rng(4)
     history = []
-    for tid in range(5000):
+    for tid in range(count):
         doc = few[tid % 50]
         idxs = {label: [tid] if value else [] for label, value in doc["misc"]["idxs"].items()}
-        history.append({**doc, "tid": tid, "misc": {**doc["misc"], "tid": tid, "idxs": idxs}})
+        result = {"status": "ok", "loss": rng.random()} if tid % 9 else {"status": "fail", "reason": "diverged"}
+        history.append({**doc, "tid": tid, "misc": {**doc["misc"], "tid": tid, "idxs": idxs}, "result": result})
+    return history
+
+
+def test_up_to_the_bound_all_trials_are_remembered_beyond_it_the_best_and_the_newest() -> None:
+    history = long_history(HISTORY + 400)
+    assert remembered(reversed(history[:HISTORY])) == history[:HISTORY]
+    kept = remembered(history)
+    assert len(kept) == HISTORY and remembered(kept) == kept
+    tids = [doc["tid"] for doc in kept]
+    assert tids == sorted(tids)
+    best_first = sorted((doc for doc in history if doc["result"]["status"] == "ok"), key=lambda d: d["result"]["loss"])
+    assert {doc["tid"] for doc in best_first[:BEST]} <= set(tids)
+    old = [tid for tid in tids if tid < tids[BEST]]
+    assert len(old) <= BEST and tids[len(old) :] == list(range(tids[len(old)], HISTORY + 400))
+
+
+@pytest.mark.parametrize("algorithm", ["tpe", "anneal"])
+def test_a_proposal_after_five_thousand_trials_is_quick_and_made_from_what_it_says(algorithm: Algorithm) -> None:
+    history = long_history(5000)
     began = time.perf_counter()
-    _, seen = suggest("tpe", SPACE, tid=5000, seed=7, finished_docs=history)
-    assert time.perf_counter() - began < 2.0 and len(seen) == 5000
+    misc, seen = suggest(algorithm, SPACE, tid=5000, seed=7, finished_docs=history)
+    assert time.perf_counter() - began < 2.0 and len(seen) == HISTORY
+    again = suggest(algorithm, SPACE, tid=5000, seed=7, finished_docs=[history[tid] for tid in seen])
+    assert again == (misc, seen)
 
 
 def test_rand_is_the_same_in_another_process() -> None:
@@ -160,3 +191,17 @@ def test_the_mirror_replaces_changed_documents() -> None:
     assert [doc["tid"] for doc in mirror.docs] == [0, 1] and [doc["tid"] for doc in mirror.finished] == [1]
     mirror.update([{**first, "version": 4}])
     assert mirror.versions == {0: 4, 1: 0} and len(mirror.finished) == 2
+
+
+def test_the_mirror_finds_the_lowest_hole_and_stays_sorted() -> None:
+    mirror = TrialsMirror()
+    assert mirror.missing() == 0
+    docs = [new_job_document("s", tid, params={}, seed=0) for tid in range(6)]
+    mirror.update([docs[5], docs[0], docs[2]])
+    for hole in (1, 3, 4, 6):
+        assert mirror.missing() == hole
+        mirror.update(docs[hole : hole + 1])
+        assert [doc["tid"] for doc in mirror.docs] == sorted(doc["tid"] for doc in mirror.docs)
+    assert len(mirror) == 6 and mirror.unsettled == set(range(6))
+    mirror.update([{**docs[3], "state": 1}, {**docs[4], "state": 4}])
+    assert (mirror.count(State.NEW), mirror.count(State.RUNNING), mirror.unsettled) == (4, 1, {0, 1, 2, 3, 5})

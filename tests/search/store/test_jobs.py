@@ -10,6 +10,7 @@ from search.errors import DocumentRefused
 from search.store import State, Store, new_job_document
 from search.store.fencing import past
 from search.store.hyperopt_adapter import TrialsMirror
+from search.store.jobs import UNSETTLED
 
 Fill = Callable[..., None]
 
@@ -21,12 +22,6 @@ def test_insert_is_idempotent(store: Store) -> None:
     assert store.insert([]) == 0
     assert store.counts("s") == {"NEW": 3, "RUNNING": 0, "DONE": 0, "ERROR": 0, "CANCEL": 0}
     assert store.job("s", 2) == docs[2] and store.job("s", 3) is None
-
-
-def test_missing_tids_close_holes(store: Store) -> None:
-    store.insert(new_job_document("s", tid, params={}, seed=0) for tid in (0, 2, 5))
-    assert store.missing_tids("s", 4) == [1, 3, 4, 6]
-    assert store.missing_tids("other", 2) == [0, 1]
 
 
 def test_only_changed_trials_are_fetched(store: Store, fill: Fill) -> None:
@@ -43,6 +38,41 @@ def test_only_changed_trials_are_fetched(store: Store, fill: Fill) -> None:
     assert [doc["tid"] for doc in changed] == [0, 9]
     mirror.update(changed)
     assert [doc["tid"] for doc in mirror.finished] == [0] and len(mirror.docs) == 6
+
+
+def test_a_short_look_sees_what_waits_or_runs_and_what_did(store: Store, fill: Fill) -> None:
+    fill(store, 4, seen=[7, 8])
+    mirror = TrialsMirror()
+
+    def look(unsettled: Any = None) -> list[tuple[int, int]]:
+        changed = store.jobs("s", newer_than=mirror.versions, unsettled=unsettled)
+        mirror.update(changed)
+        return [(doc["tid"], doc["state"]) for doc in changed]
+
+    assert len(look()) == 4 and look(mirror.unsettled) == []
+    for expected in (0, 1):
+        job = store.reserve("s", "w")
+        assert job is not None and job.tid == expected
+        store.fail(job, "boom")
+    assert store.cancel("s", 2) == [2]
+    assert look(mirror.unsettled) == [(0, State.ERROR), (1, State.ERROR), (2, State.CANCEL)]
+    assert mirror.unsettled == {3}
+    assert store.retry("s", "failed") == [0, 1]
+    assert look(mirror.unsettled) == [(0, State.NEW), (1, State.NEW)], "a person's retry is seen at once"
+    store.insert([{**new_job_document("s", 9, params={}, seed=0), "state": int(State.DONE)}])
+    assert look(mirror.unsettled) == [], "this is what the sweeps are for"
+    assert look() == [(9, State.DONE)]
+    assert all("seen" not in doc for doc in mirror.docs) and store.jobs("s")[0]["seen"] == [7, 8]
+
+
+def test_a_short_look_reads_no_more_for_ten_thousand_trials(store: Store) -> None:
+    docs = [new_job_document("s", tid, params={}, seed=0) for tid in range(10_000)]
+    store.insert([{**doc, "state": int(State.DONE if doc["tid"] < 9_990 else State.NEW)} for doc in docs])
+    query = {"exp_key": "s", "$or": [{"state": {"$in": UNSETTLED}}, {"tid": {"$in": list(range(9_990, 10_000))}}]}
+    explained = store._jobs.database.command(
+        "explain", {"find": "jobs", "filter": query, "projection": {"tid": 1, "version": 1}}, verbosity="executionStats"
+    )
+    assert explained["executionStats"]["totalDocsExamined"] <= 20
 
 
 def test_a_pickle_or_an_import_path_in_a_document_is_only_data(store: Store, tmp_path: Path) -> None:

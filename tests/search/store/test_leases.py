@@ -202,6 +202,28 @@ def test_two_checkpoints_are_kept_and_a_torn_one_falls_back(store: Store, fill: 
         store.set_checkpoint(job, {"sha256": "x"})
 
 
+def test_a_checkpoint_that_could_not_be_read_is_dropped_even_at_the_same_epoch(store: Store, fill: Fill) -> None:
+    fill(store)
+    job = reserved(store)
+    for file in ("a", "b"):  # at an evaluation, and at a pre-emption before the next epoch ended
+        store.set_checkpoint(job, {"epoch": 10, "file": file})
+    store.begin_attempt(job, 10, ["a"])
+    assert stored(store)["checkpoint"] == {"epoch": 10, "file": "b", "previous": None}
+    store.set_checkpoint(job, {"epoch": 15, "file": "c"})
+    store.begin_attempt(job, 10, ["c"])
+    assert stored(store)["checkpoint"] == {"epoch": 10, "file": "b", "previous": None}
+    store.begin_attempt(job, 0, ["b"])
+    assert stored(store)["checkpoint"] is None
+
+
+def test_a_checkpoint_that_is_told_again_does_not_displace_the_one_before(store: Store, fill: Fill) -> None:
+    fill(store)
+    job = reserved(store)
+    for file in ("a", "b", "b"):  # the answer to the second was lost
+        store.set_checkpoint(job, {"epoch": 5, "file": file})
+    assert stored(store)["checkpoint"] == {"epoch": 5, "file": "b", "previous": {"epoch": 5, "file": "a"}}
+
+
 def test_an_unanswered_reservation_is_found_again(store: Store, fill: Fill, monkeypatch: pytest.MonkeyPatch) -> None:
     fill(store, 2)
     make = type(store._jobs).find_one_and_update

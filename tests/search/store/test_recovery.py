@@ -36,6 +36,20 @@ def reap(store: Store) -> list[int]:
     return taken
 
 
+def test_what_is_known_of_a_crash_stands_in_the_history_and_in_the_error(
+    connect: Callable[..., Store], fill: Fill
+) -> None:
+    store = connect()
+    fill(store)
+    for _ in range(3):
+        reserved(store)
+        assert store.release("s", "w", reason="$killed by SIGKILL") == [0]
+    document = stored(store)
+    assert document["state"] == State.ERROR and document["history"][0]["reason"] == "$killed by SIGKILL"
+    assert document["error"]["message"].endswith("; the last one: $killed by SIGKILL")
+    assert document["result"]["reason"] == document["error"]["message"]
+
+
 def test_an_expired_lease_makes_the_trial_new(connect: Callable[..., Store], fill: Fill) -> None:
     store = connect(lease_seconds=LEASE)
     fill(store)
@@ -143,11 +157,11 @@ def test_a_trial_reserved_anew_meanwhile_is_not_taken_back(
     reserved(store)
     fresh: list[Job] = []
 
-    def slow(how: str) -> Any:
+    def slow(how: str, reason: str | None) -> Any:
         # Between the first store's look and its write, another launcher acts.
         if not fresh:
             fresh.append(reserved_again())
-        return crashed(how)
+        return crashed(how, reason)
 
     def reserved_again() -> Job:
         other._jobs.update_one({"tid": 0}, crashed("worker_died"))

@@ -1,0 +1,18 @@
+"""Arguments and options that several commands share."""
+
+from typing import Annotated
+
+import typer
+
+Name = Annotated[str, typer.Argument(help="name of the search (HyperOpt's exp_key)")]
+Mongo = Annotated[
+    str | None,
+    typer.Option(
+        "--mongo", help="file with a MongoDB URI, or one without password; default: HMS_MONGO, else the embedded server"
+    ),
+]
+
+
+def say(text: str) -> None:
+    """A line for the person at the terminal, at once."""
+    print(text, flush=True)

@@ -1,0 +1,1 @@
+"""`hms plan`: what a search will cost, before it starts."""

@@ -1,0 +1,179 @@
+"""Trials of stock HyperOpt, adopted.
+
+`MongoTrials` itself cannot run on PyMongo 4, so the documents are those of a real `fmin` in memory, with what its
+MongoDB side adds, as the source of `hyperopt.mongoexp` has it: `_id`, `exp_key`, `misc.cmd`, owner (`HOST:PID`,),
+errors as (type, message), attachments in GridFS.
+"""
+
+import pickle
+from datetime import UTC, datetime, timedelta
+
+import gridfs
+import numpy as np
+import pytest
+from hyperopt import JOB_STATE_ERROR, STATUS_FAIL, STATUS_OK, Trials, fmin, hp, rand
+from hyperopt.base import SONify
+from pymongo import MongoClient
+
+from search.errors import StoreUnreachable, UsageError
+from search.export import export_tables
+from search.import_hyperopt import import_hyperopt, source_uri
+from search.paths import RunFolder
+from search.report import write_report
+from search.report.tables import load
+from search.run import stored_config
+from search.store import State
+from search.store.hyperopt_adapter import as_hyperopt_trials, best
+from search.store.hyperopt_database import HyperoptDatabase
+
+SPACE = {
+    "lr": hp.loguniform("lr", -5, 0),
+    "net": hp.choice("net", [{"kind": "a"}, {"kind": "b", "depth": hp.quniform("depth", 1, 5, 1)}]),
+}
+TRIALS = 40
+
+
+class Poison:
+    def __reduce__(self):
+        return (pytest.fail, ("a pickle of the database was opened",))
+
+
+def objective(point):
+    if point["lr"] > 0.5:
+        return {"status": STATUS_FAIL, "reason": "too hot"}
+    return {"status": STATUS_OK, "loss": -point["lr"], "seconds": np.float32(2.5), "note": "text", "good": True}
+
+
+@pytest.fixture(scope="module")
+def stock():
+    """What a real search of HyperOpt left in memory."""
+    trials = Trials()
+    seed = np.random.default_rng(5)
+    fmin(objective, SPACE, rand.suggest, TRIALS, trials=trials, rstate=seed, verbose=False, show_progressbar=False)
+    return trials
+
+
+@pytest.fixture
+def old(mongo_uri, database, stock):
+    """A database as `MongoTrials` lays it out; yields the database, and its URI's way in."""
+    with MongoClient(mongo_uri) as client:
+        there = client[f"{database}-old"]
+        begun = datetime(2020, 1, 1, tzinfo=UTC)
+        for number, trial in enumerate(stock.trials):
+            document = SONify({**trial, "exp_key": "old", "owner": ["node1:77"]})
+            document["misc"] |= {"cmd": ["domain_attachment", "FMinIter_Domain"], "workdir": None}
+            document |= {"book_time": begun, "refresh_time": begun + timedelta(seconds=number)}
+            there.jobs.insert_one(document)
+        for index in ("exp_key", "result.loss", "book_time"):
+            there.jobs.create_index(index)
+        gridfs.GridFS(there).put(pickle.dumps(Poison()), filename="FMinIter_Domain", exp_key="old")
+        yield there, mongo_uri.replace("/?", f"/{database}-old?")
+        client.drop_database(f"{database}-old")
+
+
+@pytest.fixture
+def source(old):
+    _, uri = old
+    with HyperoptDatabase.open(uri) as opened:
+        yield opened
+
+
+def test_the_trials_are_those_of_hyperopt(store, old, source, stock):
+    before = [list(old[0][name].find()) for name in sorted(old[0].list_collection_names())]
+    told = import_hyperopt(store, source, None, None, None)
+    assert told["counts"] == {"DONE": TRIALS}
+    back = as_hyperopt_trials(store.jobs("old"))
+    assert back.vals == stock.vals and back.statuses() == stock.statuses() and STATUS_FAIL in back.statuses()
+    assert back.losses() == stock.losses()
+    assert best(store.jobs("old"))["tid"] == stock.best_trial["tid"]
+    assert back.argmin == stock.argmin
+    job = store.job("old", 3)
+    assert (job["owner"], job["history"][0]["how"], job["attempt"]) == ("node1:77", "finished", 1)
+    assert [list(old[0][name].find()) for name in sorted(old[0].list_collection_names())] == before
+
+
+def test_export_and_report_show_them_and_say_so(store, source, stock, tmp_path):
+    import_hyperopt(store, source, "old", "adopted", "-hms")
+    folder = RunFolder.of(tmp_path, "adopted")
+    exported = load(export_tables(store, "adopted", folder, tmp_path / "no-data"))
+    table = exported.trials.set_index("tid")
+    finished = table[table["status"] == "ok"]
+    for tid, point in finished.iterrows():
+        vals = {label: values[0] if values else None for label, values in stock.trials[tid]["misc"]["vals"].items()}
+        assert (point["param.lr"], point["hms"], point["loss"]) == (vals["lr"], vals["lr"], -vals["lr"])
+        assert point["param.net"] == vals["net"]
+        assert np.isnan(point["param.depth"]) == (vals["depth"] is None)
+    assert set(finished["result.seconds"]) == {2.5} and "result.good" not in table
+    assert table["seconds"].sum() == sum(range(TRIALS))
+    page = write_report(exported.directory, tmp_path / "report").read_text()
+    assert "Imported from HyperOpt at" in page and "hp.choice" in page and ">Loss<" in page
+    for wrong in ("compared with human visual cortex", "Reduced sizes", "nan</td>", "nan /"):
+        assert wrong not in page
+
+
+def test_a_loss_that_is_no_metric_is_shown_as_a_loss(store, source, stock, tmp_path):
+    import_hyperopt(store, source, None, None, None)
+    tables = export_tables(store, "old", RunFolder.of(tmp_path, "old"), tmp_path / "no-data")
+    page = write_report(tables, tmp_path / "report").read_text()
+    assert f'data-key="{stock.losses()[0]}"' in page
+    assert "its loss is taken for no metric" in page and "there is nothing to correlate" in page
+
+
+def test_what_never_ended_is_cancelled_and_errors_keep_their_words(store, old, source):
+    jobs = old[0].jobs
+    jobs.update_one({"tid": 0}, {"$set": {"state": 1}})
+    jobs.update_one({"tid": 1}, {"$set": {"state": 0, "book_time": None, "owner": None}})
+    jobs.update_one({"tid": 2}, {"$set": {"state": JOB_STATE_ERROR, "error": ["<class 'ValueError'>", "bad"]}})
+    jobs.update_one({"tid": 3}, {"$set": {"result": {"status": "ok", "loss": float("nan")}}})
+    twice = jobs.find_one({"tid": 4}, {"_id": False})
+    jobs.insert_one({**twice, "version": twice["version"] + 1, "result": {"status": "ok", "loss": 7.0}})
+    told = import_hyperopt(store, source, None, None, "mse")
+    assert told["counts"] == {"DONE": TRIALS - 3, "CANCEL": 2, "ERROR": 1}
+    assert any("2 trials that never ended" in note for note in told["notes"])
+    assert any("1 trials stored more than once" in note for note in told["notes"])
+    found = store.jobs("old")
+    assert [State(job["state"]).name for job in found[:4]] == ["CANCEL", "CANCEL", "ERROR", "DONE"]
+    assert found[2]["error"]["message"] == "<class 'ValueError'>: bad"
+    assert found[3]["result"]["status"] == "fail" and "mse" not in found[3]["result"]
+    assert (found[4]["result"]["mse"], found[4]["result"]["mse_status"]) == (7.0, "ok")
+
+
+def test_which_search_must_be_clear(store, old, source):
+    old[0].jobs.update_many({"tid": {"$gte": 30}}, {"$set": {"exp_key": None}})
+    old[0].jobs.update_many({"tid": {"$lt": 10}}, {"$set": {"exp_key": "a key: odd"}})
+    with pytest.raises(UsageError, match=r"holds these exp_keys: \(none\), a key: odd, old. Choose one: --exp-key"):
+        import_hyperopt(store, source, None, None, None)
+    with pytest.raises(UsageError, match="Choose one"):
+        import_hyperopt(store, source, "nothing", None, None)
+    with pytest.raises(UsageError, match=r"'a key: odd' is no name.*--name NEW"):
+        import_hyperopt(store, source, "a key: odd", None, None)
+    assert import_hyperopt(store, source, "a key: odd", "odd", None)["counts"] == {"DONE": 10}
+    assert import_hyperopt(store, source, "old", None, None)["counts"] == {"DONE": 20}
+    with pytest.raises(UsageError, match="already"):
+        import_hyperopt(store, source, "old", None, None)
+    assert store.names() == ["odd", "old"]
+
+
+def test_an_imported_search_cannot_be_served(store, source):
+    import_hyperopt(store, source, None, None, None)
+    with pytest.raises(UsageError, match="imported from HyperOpt"):
+        stored_config(store, "old")
+
+
+@pytest.mark.parametrize("uri", ["mongodb://h:1", "mongodb://h:1/", "mongodb://h:1/?a=b", "mongodb://h:1/db/jobs"])
+def test_a_uri_that_names_no_database(uri):
+    with pytest.raises(UsageError, match="must name the database that HyperOpt used"):
+        HyperoptDatabase.open(uri)
+
+
+def test_a_server_that_is_not_there_and_passwords_on_the_command_line(tmp_path):
+    with pytest.raises(StoreUnreachable, match=r"127\.0\.0\.1:9"):
+        HyperoptDatabase.open("mongodb://127.0.0.1:9/db?serverSelectionTimeoutMS=200")
+    with pytest.raises(UsageError, match="write it to a file") as caught:
+        source_uri("mongodb://me:pa55word@h/db")
+    assert "pa55word" not in str(caught.value)
+    file = tmp_path / "uri"
+    file.write_text("mongodb://me:pa55word@h/db\n")
+    file.chmod(0o600)
+    assert source_uri(str(file)) == "mongodb://me:pa55word@h/db"
+    assert source_uri("mongodb://h/db") == "mongodb://h/db"

@@ -1,0 +1,46 @@
+"""Every command, argument and option says what it is for, and `hms --help` is quick."""
+
+import subprocess
+import sys
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from search.cli import app
+
+
+def commands(group, path=()):
+    for name, command in group.commands.items():
+        if hasattr(command, "commands"):
+            yield from commands(command, (*path, name))
+        else:
+            yield (*path, name), command
+
+
+COMMANDS = dict(commands(typer.main.get_command(app)))
+PROMISED = {
+    *("run", "driver", "worker", "status", "retry", "cancel", "report", "export", "score", "plan", "predict", "doctor"),
+    *("workers", "log", "forget", "backup", "restore", "import-hyperopt"),
+}
+
+
+def test_the_promised_commands_are_there():
+    names = {path[0] for path in COMMANDS}
+    assert PROMISED | {"data"} <= names
+
+
+@pytest.mark.parametrize("path", COMMANDS, ids=" ".join)
+def test_every_command_has_help(path):
+    command = COMMANDS[path]
+    assert command.help and command.help[0].isupper() and command.help.rstrip().endswith((".", "?"))
+    undocumented = [p.name for p in command.params if p.name != "help" and not p.hidden and not p.help]
+    assert not undocumented
+    shown = CliRunner().invoke(app, [*path, "--help"], terminal_width=200)
+    assert shown.exit_code == 0 and "Usage: " in shown.output
+
+
+def test_help_imports_nothing_heavy():
+    code = "import sys, search.cli; print([m for m in ('torch', 'hyperopt', 'pandas', 'plotly') if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

@@ -1,0 +1,49 @@
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from metrics.gazoobian.objects import ObjectSet, ObjectView
+from metrics.gazoobian.views import kind_of, view_names
+from metrics.matching import draw_trials, matching_accuracy
+from prednet.config import PredNetConfig
+from prednet.features import top_layer_features
+from prednet.model import PredNet
+from search.config import MetricsSection
+from search.evaluate import object_matching
+
+
+@pytest.fixture
+def materials():
+    """What matching needs: 18 objects with 12 noisy views each, 16x24, and trials in which not all of them occur."""
+    rng = np.random.default_rng(0)
+    names = [f"f{family}-{member}" for family in range(2) for member in range(9)]
+    looks = {name: rng.integers(0, 160, (16, 24, 3)) for name in names}
+    rows, images = [], []
+    for name in names:
+        for view in view_names(12):
+            rows.append(ObjectView(name, name[:2], view, kind_of(view) or "any", f"{name}/{view}"))
+            images.append(looks[name] + rng.integers(0, 96, (16, 24, 3)))
+    objects = ObjectSet(np.array(images, dtype=np.uint8), tuple(rows), "digest")
+    trials = draw_trials(objects, n_trials=24, gallery=6, seed=0, same_family=3)
+    return SimpleNamespace(objects=objects, trials=trials, config=SimpleNamespace(metrics=MetricsSection()))
+
+
+def test_matching_that_streams_gives_the_accuracy_of_all_features_at_once(materials):
+    model = PredNet(PredNetConfig(stack_sizes=(3, 4, 6)), seed=1).double()
+    shown = []
+    row = object_matching(model, materials, between=lambda: shown.append(1))
+    whole = matching_accuracy(top_layer_features(model, materials.objects.images), materials.trials)
+    assert row["accuracy"] == whole.accuracy
+    assert {kind: row[f"accuracy_{kind}"] for kind in whole.by_kind} == whole.by_kind
+    assert 0 < row["accuracy"] < 1
+    occurring = np.unique(np.append(materials.trials.gallery, materials.trials.probe))
+    assert len(occurring) < len(materials.objects.images)
+    assert len(shown) == -(-len(occurring) // 64)
+
+
+def test_a_broken_network_has_no_accuracy(materials):
+    model = PredNet(PredNetConfig(stack_sizes=(3, 4, 6)), seed=1)
+    model.gates[2].bias.data[0] = np.nan
+    row = object_matching(model, materials)
+    assert (row["accuracy"], row["accuracy_status"]) == (None, "diverged")
