@@ -2,15 +2,15 @@
 
     python scripts/benchmarks/training.py                         the KITTI network: 3x128x160, 48/96/192, 3x3 filters
     python scripts/benchmarks/training.py --network typical       the network of median FLOPs of configs/paper.yaml
-    python scripts/benchmarks/training.py --network quickstart    3/8/16/32 channels, 64x80; seconds
+    python scripts/benchmarks/training.py --network quickstart    3/8/16/32 channels, 48x64; seconds
     python scripts/benchmarks/training.py --parts training,memory --repeats 7 --threads 1 --device cpu
 
 One step of each version in turn, so that all see the same load of the machine; medians of all turns but the first.
 "Plain" is the readable implementation of the tests: autograd, a convolution for each gate. Columns: GFLOP/s of the
-convolutions that the plain algorithm needs for the sequences (`prednet.cost`), the same for all versions; GFLOP/s of the
-convolutions that the version really runs, counted; and these as a share of the convolution peak that the same run
-measures (`convolution_peak.py`). The roofline is what no version with these convolutions can exceed: all of them at the
-peak, and nothing else taking any time. Memory: see `step_memory.py`; each version in a process of its own.
+convolutions that the plain algorithm needs (`prednet.cost`), the same work for all versions; GFLOP/s of those that the
+version really runs, counted; and the latter as a share of the convolution peak that the same run measures
+(`convolution_peak.py`). The roofline is what no version with these convolutions can exceed: all of them at the peak,
+and nothing else taking any time. Memory: see `step_memory.py`; each version in a process of its own.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def main() -> None:
     print(
         f"torch {torch.__version__}, {options.device}, {options.threads} threads; {options.network}: {height}x{width}, "
         f"channels {_listed(config.stack_sizes)}, filters A {_listed(config.a_filter_sizes)}, Ahat "
-        f"{_listed(config.ahat_filter_sizes)}, R {_listed(config.r_filter_sizes)}; {count_parameters(config):,} parameters"
+        f"{_listed(config.ahat_filter_sizes)}, R {_listed(config.r_filter_sizes)}; {count_parameters(config):,} weights"
     )
     shape = (options.batch, options.nt, height, width, config.stack_sizes[0])
     frames = np.random.default_rng(0).integers(0, 256, shape, dtype=np.uint8)
@@ -89,7 +89,7 @@ def network(name: str) -> tuple[PredNetConfig, tuple[int, int]]:
     if name == "kitti":
         return PredNetConfig(), (128, 160)
     if name == "quickstart":
-        return PredNetConfig(stack_sizes=(3, 8, 16, 32)), (64, 80)
+        return PredNetConfig(stack_sizes=(3, 8, 16, 32)), (48, 64)
     search = load_config(HERE.parents[1] / "configs" / "paper.yaml")
     size = (search.data.height, search.data.width)
     networks = [trial.plan.network for trial in planned_trials(search, data_facts(search, data_root()))]
@@ -116,9 +116,10 @@ def print_speed(
     )
     for version, value in seconds.items():
         peak = peaks["bf16" if "bf16" in version else "fp32"]
+        rate = ran[version] / value
         print(
             f"{version:<24}{value:>8.3f}{batch / value:>13.2f}{seconds['plain fp32'] / value:>10.2f}"
-            f"{needed / value / 1e9:>9.0f}{ran[version] / value / 1e9:>12.0f}{100 * ran[version] / value / peak:>11.0f} %"
+            f"{needed / value / 1e9:>9.0f}{rate / 1e9:>12.0f}{100 * rate / peak:>11.0f} %"
         )
     for precision in ("fp32", "bf16"):
         version = f"fast {precision}"
