@@ -7,16 +7,18 @@ from hypothesis import strategies as st
 
 from prednet.config import PredNetConfig
 from prednet.errors import ModelError
+from prednet.memory import training_memory
 from prednet.model import PredNet
 from prednet.recurrence import Recurrence, layer_weights
+from prednet.train import TrainConfig
 
 KERNELS = st.integers(1, 8)
 
 
 @st.composite
 def cases(draw):
-    """(config, batch, height, width): 1-4 layers whose top map is often smaller than the kernels on it."""
-    layers = draw(st.integers(1, 4))
+    """(config, batch, height, width): 1-6 layers whose top map is often smaller than the kernels on it."""
+    layers = draw(st.integers(1, 6))
 
     def sizes(count, values):
         return tuple(draw(st.lists(values, min_size=count, max_size=count)))
@@ -50,6 +52,15 @@ def random_frames(shape, seed):
     return torch.rand(shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
 
 
+def by_autograd(plain, model, frames, weights):
+    """(loss, gradients) of the plain implementation; the parameters are left without gradients."""
+    loss = plain.loss(model, frames, weights)
+    loss.backward()
+    gradients = [torch.zeros_like(p) if p.grad is None else p.grad for p in model.parameters()]
+    model.zero_grad()
+    return loss.detach(), gradients
+
+
 @given(case=cases(), seed=st.integers(0, 2**20), extrapolates=st.booleans(), steps=st.integers(1, 4))
 @settings(max_examples=60, deadline=None)
 def test_forward_equals_the_plain_implementation(plain, case, seed, extrapolates, steps):
@@ -68,23 +79,79 @@ def test_forward_equals_the_plain_implementation(plain, case, seed, extrapolates
                 torch.testing.assert_close(tensor.expand_as(expected), expected, rtol=0, atol=1e-12)
 
 
-@given(case=cases(), seed=st.integers(0, 2**20), loss=st.sampled_from(["L0", "Lall"]), steps=st.integers(2, 4))
+@given(
+    case=cases(),
+    seed=st.integers(0, 2**20),
+    loss=st.sampled_from(["L0", "Lall"]),
+    steps=st.integers(2, 5),
+    recompute_every=st.none() | st.integers(1, 5),
+)
 @settings(max_examples=80, deadline=None)
-def test_loss_and_gradients_equal_those_of_autograd(plain, case, seed, loss, steps):
+def test_loss_and_gradients_equal_those_of_autograd(plain, case, seed, loss, steps, recompute_every):
     config, batch, height, width = case
     model = lively(config, seed)
     frames = random_frames((batch, steps, config.stack_sizes[0], height, width), seed)
     weights = layer_weights(loss, config.n_layers)
-    expected = plain.loss(model, frames, weights)
-    expected.backward()
-    gradients = [p.grad.clone() if p.grad is not None else torch.zeros_like(p) for p in model.parameters()]
-    recurrence = Recurrence(model, weights)
+    expected, gradients = by_autograd(plain, model, frames, weights)
+    recurrence = Recurrence(model, weights, recompute_every=recompute_every)
     recurrence.loss_and_gradients(random_frames(frames.shape, seed + 1))  # leaves the buffers full of other numbers
     value = recurrence.loss_and_gradients(frames)
-    torch.testing.assert_close(value, expected.detach(), rtol=0, atol=1e-12)
+    torch.testing.assert_close(value, expected, rtol=0, atol=1e-12)
     torch.testing.assert_close(recurrence.loss(frames), value, rtol=0, atol=0)
     for parameter, gradient in zip(model.parameters(), gradients, strict=True):
         torch.testing.assert_close(parameter.grad, gradient, rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.parametrize("k", range(1, 9))
+@pytest.mark.parametrize("convention", ["tensorflow", "theano"])
+def test_gradients_with_every_filter_size(plain, k, convention):
+    config = PredNetConfig((3, 2, 4), (2, 3, 1), (k, k), (k, k, k), (k, k, k), convention=convention)
+    model, weights = lively(config, k), [1.0, 0.1, 0.1]
+    frames = random_frames((3, 3, 3, 12, 8), k)
+    expected, gradients = by_autograd(plain, model, frames, weights)
+    value = Recurrence(model, weights).loss_and_gradients(frames)
+    torch.testing.assert_close(value, expected, rtol=0, atol=1e-12)
+    for parameter, gradient in zip(model.parameters(), gradients, strict=True):
+        torch.testing.assert_close(parameter.grad, gradient, rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.parametrize("recompute_every", range(1, 8))
+def test_recomputing_gives_the_same_gradients(recompute_every):
+    model, frames = lively(PredNetConfig(stack_sizes=(3, 4, 6)), 1), random_frames((2, 7, 3, 8, 12), 2)
+    weights = layer_weights("L0", 3)
+    expected = Recurrence(model, weights).loss_and_gradients(frames)
+    gradients = [parameter.grad.clone() for parameter in model.parameters()]
+    value = Recurrence(model, weights, recompute_every=recompute_every).loss_and_gradients(frames)
+    torch.testing.assert_close(value, expected, rtol=0, atol=1e-15)
+    for parameter, gradient in zip(model.parameters(), gradients, strict=True):
+        torch.testing.assert_close(parameter.grad, gradient, rtol=1e-12, atol=1e-14)
+
+
+def test_recomputing_takes_less_memory():
+    config = PredNetConfig(stack_sizes=(3, 8, 16))
+
+    def peak(recompute_every):
+        return training_memory(config, TrainConfig(recompute_every=recompute_every), 32, 32, 16, 2).peak
+
+    assert peak(4) < 0.55 * peak(None)
+    assert peak(16) == peak(None)
+
+
+def test_recomputing_no_steps_at_a_time_is_refused():
+    with pytest.raises(ModelError, match="recompute_every is 0"):
+        Recurrence(PredNet(PredNetConfig(stack_sizes=(3, 4))), [1.0, 0.0], recompute_every=0)
+
+
+def test_gradients_are_written_into_those_that_are_there():
+    model, frames = lively(PredNetConfig(stack_sizes=(3, 4)), 1), random_frames((2, 3, 3, 4, 6), 2)
+    recurrence = Recurrence(model, [1.0, 0.0])
+    recurrence.loss_and_gradients(frames)
+    places = [parameter.grad.data_ptr() for parameter in model.parameters()]
+    first = [parameter.grad.clone() for parameter in model.parameters()]
+    recurrence.loss_and_gradients(frames)
+    assert [parameter.grad.data_ptr() for parameter in model.parameters()] == places
+    for parameter, gradient in zip(model.parameters(), first, strict=True):
+        assert torch.equal(parameter.grad, gradient)
 
 
 def test_bf16_gradients_point_the_same_way(plain):
