@@ -38,7 +38,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         search_on_two_slots(Path(folder))
         search_out_of_memory(Path(folder), properties.total_memory)
-    run("scripts/benchmarks/training.py", "--device", "cuda", "--skip-evaluation")
+    run("scripts/benchmarks/training.py", "--device", "cuda", "--parts", "training,memory")
 
 
 def run(*arguments: str, expected: int = 0) -> None:
