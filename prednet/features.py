@@ -3,7 +3,7 @@
 Images are shown as static clips: the same frame at every step (Blanchard et al. 2019). Features are the R units;
 those of the first step are dropped, since they come before anything was seen.
 
-Since nothing was seen, the first R and C are computed for a batch of 1 and serve all images or windows of a call.
+Since nothing was seen, the first R and C are computed for a batch of 1 and serve all images of a call.
 Beyond them two sets of images share nothing: the stimuli of HMS, which need all layers at once, and the objects of
 matching, which need the top one, run one after the other, in less memory than one common pass would take.
 """
@@ -13,13 +13,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
 from prednet.errors import DataError, ModelError
 from prednet.inference import Inference
 from prednet.model import PredNet, State, check_shape
+from prednet.rollout import frame_of, rollout
 
 
 def static_clip_features(
@@ -93,20 +93,12 @@ def predict(model: PredNet, windows: NDArray[np.uint8], *, batch_size: int | Non
         DataError, ModelError: windows of another type or size.
     """
     _check_pixels(windows, 5)
-    check_shape(_as_frames(model, windows[:1]), model.config)
-    net = Inference(model)
-    first = net.top_down(net.initial_state(*windows.shape[2:4]))
     size = batch_size or fitting_batch(model, *windows.shape[2:4])
     predictions = np.empty(windows.shape, np.float32)
     for start in range(0, len(windows), size):
-        frames = _as_frames(model, windows[start : start + size])
-        r, c = first
-        for t in range(frames.shape[1]):
-            prediction = net.predict(r[0], 0)
-            shown = prediction.permute(0, 2, 3, 1) / model.config.pixel_max
-            predictions[start : start + size, t] = shown.float().cpu().numpy()
-            if t + 1 < frames.shape[1]:
-                r, c = net.top_down(State(r, c, net.bottom_up(r, frames[:, t], prediction).e))
+        part = slice(start, start + size)
+        for t, step in enumerate(rollout(model, windows[part])):
+            predictions[part, t] = step.prediction
     return predictions
 
 
@@ -129,7 +121,7 @@ class _Clips:
             raise ModelError(
                 f"clips of {nt} frame(s) have no features, since the first step is dropped: give 2 or more"
             )
-        check_shape(_as_frames(model, images[:1, None]), model.config)
+        check_shape(frame_of(model, images[:1])[:, None], model.config)
         size = batch_size or fitting_batch(model, *images.shape[1:3])
         self.model, self.net = model, Inference(model)
         self.batches = [images[start : start + size] for start in range(0, len(images), size)]
@@ -140,7 +132,7 @@ class _Clips:
     ) -> tuple[list[Tensor], list[Tensor]]:
         """(R, C) of the next step: the errors that the images cause, then top-down to the lowest layer asked for."""
         r, c = units
-        e = self.net.bottom_up(r, _as_frames(self.model, images[:, None])[:, 0]).e
+        e = self.net.bottom_up(r, frame_of(self.model, images)).e
         return self.net.top_down(State(r, c, e), lowest=lowest)
 
 
@@ -148,13 +140,6 @@ def _check_pixels(pixels: NDArray[np.uint8], ndim: int) -> None:
     if pixels.dtype != np.uint8 or pixels.ndim != ndim or len(pixels) == 0:
         axes = "(n, height, width, channels)" if ndim == 4 else "(n, time, height, width, channels)"
         raise DataError(f"pixels are {pixels.dtype} of shape {pixels.shape}: give uint8 {axes}, n of 1 or more")
-
-
-def _as_frames(model: PredNet, pixels: NDArray[np.uint8]) -> Tensor:
-    """uint8 (B, T, H, W, C) -> (B, T, C, H, W) in [0, pixel_max] on the model's device."""
-    like = next(model.parameters())
-    frames = torch.from_numpy(np.array(pixels, order="C")).to(like.device)
-    return (frames.to(like.dtype) * (model.config.pixel_max / 255)).permute(0, 1, 4, 2, 3)
 
 
 def _gather(batches: Sequence[Tensor]) -> NDArray[np.float32]:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from prednet.errors import DataError, ModelError
+from prednet.inference import Inference
 from prednet.model import PredNet, State, check_shape
 
 
@@ -48,18 +49,19 @@ def rollout(model: PredNet, clips: NDArray[np.uint8], *, steps: int = 0) -> Iter
             f"clips are {clips.dtype} of shape {clips.shape}: give uint8 (batch, time, height, width, channels), "
             "for one clip frames[None]"
         )
-    check_shape(_frame(model, clips[:, 0])[:, None], model.config)
+    check_shape(frame_of(model, clips[:, 0])[:, None], model.config)
     batch, seen, *size = clips.shape
-    state = model.initial_state(size[0], size[1])
+    net = Inference(model)
+    state = net.initial_state(size[0], size[1])
     previous: Tensor | None = None
     for t in range(seen + steps):
-        r, c = model.top_down(state)
-        prediction = model.predict(r[0], 0)
+        r, c = net.top_down(state)
+        prediction = net.predict(r[0], 0)
         pixels = prediction.permute(0, 2, 3, 1).float().cpu().numpy() / np.float32(model.config.pixel_max)
         yield Step(np.broadcast_to(pixels, (batch, *size)), [units.expand(batch, -1, -1, -1) for units in r])
         if t + 1 < seen + steps:
-            frame = _frame(model, clips[:, t]) if t < seen or previous is None else previous
-            state = State(r, c, model.bottom_up(r, frame, prediction).e)
+            frame = frame_of(model, clips[:, t]) if t < seen or previous is None else previous
+            state = State(r, c, net.bottom_up(r, frame, prediction).e)
             previous = prediction
 
 
@@ -109,7 +111,7 @@ def r_features(
     return {layer: np.stack(units, axis=1) for layer, units in kept.items()}
 
 
-def _frame(model: PredNet, pixels: NDArray[np.uint8]) -> Tensor:
+def frame_of(model: PredNet, pixels: NDArray[np.uint8]) -> Tensor:
     """uint8 (B, H, W, C) -> (B, C, H, W) in [0, pixel_max] on the model's device."""
     like = next(model.parameters())
     frame = torch.from_numpy(np.array(pixels, order="C")).to(like.device)

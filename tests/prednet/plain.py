@@ -1,7 +1,7 @@
 """PredNet written out as the specification reads: slow, separate convolutions, explicit padding, no shortcuts.
 
 It takes only the weights from the network under test. Fixtures hand this module to the tests, and
-`scripts/benchmark_training.py` measures against it.
+`scripts/benchmarks/training.py` measures against it.
 """
 
 import torch

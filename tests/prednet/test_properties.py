@@ -14,8 +14,8 @@ bounded = settings(max_examples=40, deadline=None, derandomize=True)
 
 @st.composite
 def networks(draw):
-    """A saturating float64 network of 2-6 layers, kernels up to 8 on top maps of 1x1 to 2x3, and frames for it."""
-    layers = draw(st.integers(2, 6))
+    """A saturating float64 network of 1-6 layers, kernels up to 8 on top maps of 1x1 to 2x3, and frames for it."""
+    layers = draw(st.integers(1, 6))
 
     def sizes(count, values):
         return tuple(draw(st.lists(values, min_size=count, max_size=count)))

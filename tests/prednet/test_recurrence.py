@@ -61,24 +61,6 @@ def by_autograd(plain, model, frames, weights):
     return loss.detach(), gradients
 
 
-@given(case=cases(), seed=st.integers(0, 2**20), extrapolates=st.booleans(), steps=st.integers(1, 4))
-@settings(max_examples=60, deadline=None)
-def test_forward_equals_the_plain_implementation(plain, case, seed, extrapolates, steps):
-    config, batch, height, width = case
-    model = lively(config, seed)
-    frames = random_frames((batch, steps, config.stack_sizes[0], height, width), seed)
-    start = 2 if extrapolates else None
-    with torch.no_grad():
-        output = model(frames, extrap_start_time=start, activations=True)
-        predictions, errors, units = plain.run(model, frames, start)
-    torch.testing.assert_close(output.predictions, predictions, rtol=0, atol=1e-12)
-    torch.testing.assert_close(output.errors, errors, rtol=0, atol=1e-12)
-    for ours, theirs in zip(output.activations, units, strict=True):
-        for name, layers in (("R", ours.r), ("E", ours.e), ("A", ours.a), ("Ahat", ours.ahat)):
-            for tensor, expected in zip(layers, theirs[name], strict=True):
-                torch.testing.assert_close(tensor.expand_as(expected), expected, rtol=0, atol=1e-12)
-
-
 @given(
     case=cases(),
     seed=st.integers(0, 2**20),
@@ -86,7 +68,7 @@ def test_forward_equals_the_plain_implementation(plain, case, seed, extrapolates
     steps=st.integers(2, 5),
     recompute_every=st.none() | st.integers(1, 5),
 )
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80, deadline=None, derandomize=True)
 def test_loss_and_gradients_equal_those_of_autograd(plain, case, seed, loss, steps, recompute_every):
     config, batch, height, width = case
     model = lively(config, seed)
