@@ -5,7 +5,7 @@
 Each has its own virtual environment in FOLDER, made once. 20 trials on 2 workers that sleep, random sampling; the clock
 starts when the workers are there.
 
-HyperOpt  `fmin` over `MongoTrials`, `hyperopt-mongo-worker` as installed (a process a trial), but for a poll interval
+HyperOpt  `fmin` over `MongoTrials`, `hyperopt-mongo-worker` as installed (a process a trial); again with a poll
           of 0.1 s in place of 5 s and a queue of 4 in place of 1; a `mongod` of its own, without authentication
 Optuna    two processes that run trials in themselves (no process a trial, no driver); SQLite with a heartbeat, or a
           journal file; each trial reports one intermediate value
@@ -32,7 +32,7 @@ import numpy as np
 from hyperopt import fmin, hp, rand
 from hyperopt.mongoexp import MongoTrials
 
-port, seconds, trials = sys.argv[1], float(sys.argv[2]), int(sys.argv[3])
+port, seconds, trials, queue = sys.argv[1], float(sys.argv[2]), int(sys.argv[3]), int(sys.argv[4])
 
 def objective(x, seconds=seconds):
     import time
@@ -41,7 +41,7 @@ def objective(x, seconds=seconds):
 
 began = time.perf_counter()
 found = MongoTrials(f"mongo://127.0.0.1:{port}/bench/jobs", exp_key="bench")
-fmin(objective, hp.uniform("x", 0, 1), algo=rand.suggest, max_evals=trials, trials=found, max_queue_len=4,
+fmin(objective, hp.uniform("x", 0, 1), algo=rand.suggest, max_evals=trials, trials=found, max_queue_len=queue,
      rstate=np.random.default_rng(1), show_progressbar=False)
 print(time.perf_counter() - began)
 """
@@ -96,8 +96,9 @@ def compare_others(folder: Path, row: Row, *, trials: int = 20, workers: int = 2
     for kind, name in (("rdb", "SQLite with heartbeat"), ("journal", "journal file")):
         row(f"Optuna {version(optuna, 'optuna')}, {name}", partial(optuna_rate, optuna, kind, trials, workers))
     hyperopt = environment(folder, "hyperopt")
-    versions = f"HyperOpt {version(hyperopt, 'hyperopt')}, MongoTrials on PyMongo {version(hyperopt, 'pymongo')}"
-    row(versions, partial(hyperopt_rate, hyperopt, trials, workers))
+    versions = f"HyperOpt {version(hyperopt, 'hyperopt')} on PyMongo {version(hyperopt, 'pymongo')}"
+    for settings, poll, queue in (("poll 0.1 s, queue 4", 0.1, 4), ("as installed", 5.0, 1)):
+        row(f"{versions}, {settings}", partial(hyperopt_rate, hyperopt, trials, workers, poll, queue))
 
 
 def environment(folder: Path, name: str) -> Path:
@@ -121,7 +122,7 @@ def run(programs: Path, code: str, *arguments: object) -> str:
         script = Path(folder) / "benchmark.py"
         script.write_text(code)
         command = [str(programs / "python"), str(script), *map(str, arguments)]
-        return subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True, timeout=300).stdout
+        return subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True, timeout=600).stdout
 
 
 def optuna_rate(programs: Path, kind: str, trials: int, workers: int, seconds: float) -> float:
@@ -130,18 +131,22 @@ def optuna_rate(programs: Path, kind: str, trials: int, workers: int, seconds: f
         return trials / float(run(programs, OPTUNA, kind, Path(folder) / "store", seconds, trials, workers))
 
 
-def hyperopt_rate(programs: Path, trials: int, workers: int, seconds: float) -> float:
+def hyperopt_rate(programs: Path, trials: int, workers: int, poll: float, queue: int, seconds: float) -> float:
     """Trials a second."""
     with plain_mongod() as port, ExitStack() as stack:
+        folder = stack.enter_context(tempfile.TemporaryDirectory())  # workers leave files where they run
         command = [str(programs / "hyperopt-mongo-worker"), f"--mongo=127.0.0.1:{port}/bench", "--exp-key=bench"]
         for _ in range(workers):
             worker = subprocess.Popen(
-                [*command, "--poll-interval=0.1"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+                [*command, f"--poll-interval={poll}"],
+                cwd=folder,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
             )
             stack.callback(worker.wait)
             stack.callback(worker.terminate)
         time.sleep(START_SECONDS)
-        return trials / float(run(programs, HYPEROPT, port, seconds, trials))
+        return trials / float(run(programs, HYPEROPT, port, seconds, trials, queue))
 
 
 @contextmanager
