@@ -18,6 +18,7 @@ from search.config_reader import load_config
 from search.errors import EXIT_INTERRUPTED, EXIT_TRIALS_FAILED, HmsError, UsageError
 from search.paths import RunFolder, data_root, results_root
 from search.place import Place
+from search.printable import printable
 from search.progress import shown_progress
 from search.store import Store
 
@@ -60,7 +61,8 @@ def run(
     force_space: Force = False,
 ) -> None:
     """Run or continue a whole search on this machine, then write its report."""
-    from search.run import RunOptions, run_search
+    from search.launch_choice import RunOptions
+    from search.run import run_search
     from search.watch import Watcher
 
     settings = load_config(config, overrides, name)
@@ -300,5 +302,5 @@ def main() -> None:
 
 
 def _fail(error: object, code: int) -> None:
-    print(f"hms: {error}", file=sys.stderr, flush=True)
+    print(printable(f"hms: {error}"), file=sys.stderr, flush=True)
     raise SystemExit(code)

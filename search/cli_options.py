@@ -4,6 +4,8 @@ from typing import Annotated
 
 import typer
 
+from search.printable import printable
+
 Name = Annotated[str, typer.Argument(help="name of the search (HyperOpt's exp_key)")]
 Mongo = Annotated[
     str | None,
@@ -15,4 +17,4 @@ Mongo = Annotated[
 
 def say(text: str) -> None:
     """A line for the person at the terminal, at once."""
-    print(text, flush=True)
+    print(printable(text), flush=True)

@@ -5,21 +5,20 @@ import signal
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from search.config import SearchConfig
 from search.config_reader import parse_config
 from search.errors import SearchChanged, UnknownSearch, UsageError
-from search.launch import Launcher, LocalProcesses
+from search.launch import Launcher
+from search.launch_choice import LaunchOrder, RunOptions, choose_launcher, refuse_unlaunchable
 from search.learning_curve import require_tensorboard
 from search.paths import RunFolder, data_root
 from search.place import Place
 from search.process_identity import ProcessIdentity
 from search.progress import Progress
-from search.provenance import provenance, usable_cores
-from search.slots import choose_devices, device_slots
+from search.provenance import provenance
 from search.store import Document, Store
 from search.store.driver_lock import LOCK_SECONDS
 from search.watch import Watcher
@@ -108,17 +107,6 @@ def drive(
             signal.signal(number, handler)
 
 
-@dataclass(frozen=True)
-class RunOptions:
-    """What `hms run` was told beside the configuration; `command` is the command line that repeats it."""
-
-    command: str
-    workers: int | None = None
-    devices: str | None = None
-    allow_mixed: bool = False
-    force_space: bool = False
-
-
 def run_search(
     place: Place,
     config: SearchConfig,
@@ -129,12 +117,12 @@ def run_search(
     watcher: Watcher,
 ) -> "tuple[Outcome, Path]":
     """Prepare, launch workers, drive, export, report. Returns the outcome and the path of `report.html`."""
-    _refuse_unlaunchable(config, place, options)
+    refuse_unlaunchable(config, place, options)
     folder = RunFolder.of(place.results, config.search.name)
     with place.server() as server, Store.connect(server.uri, lease_seconds=config.search.lease_seconds) as store:
         config = resolve_device(store, config)
         require_tensorboard(config)
-        launcher = _launcher(store, config, place, folder, options, say)
+        launcher = choose_launcher(LaunchOrder(store, config, place, folder, options, say))
         created, lock = open_search(store, config, options.command, force_space=options.force_space)
         say(f"{'new search' if created else 'continuing'} `{config.search.name}` in {folder.root}")
         if not _budget_spent(store, config):
@@ -219,69 +207,6 @@ def _drive_with(
     finally:
         launcher.stop(config.search.grace_seconds + 10.0)
     return outcome
-
-
-def _launcher(
-    store: Store,
-    config: SearchConfig,
-    place: Place,
-    folder: RunFolder,
-    options: RunOptions,
-    say: Callable[[str], None],
-) -> Launcher:
-    if config.launch.kind == "slurm":
-        return _slurm_jobs(store, config, place, folder, options, say)
-    cores = usable_cores()
-    devices = choose_devices(options.devices, config, allow_mixed=options.allow_mixed)
-    count = options.workers or config.launch.workers or (min(cores, 8) if devices == ["cpu"] else len(devices))
-    slots = device_slots(devices, -(-count // len(devices)))[:count]
-    name = config.search.name
-    return LocalProcesses(
-        slots,
-        name=name,
-        uri=place.uri,
-        logs=folder.logs,
-        results=place.results,
-        threads=max(1, cores // count),
-        store=store,
-        allow_mixed=options.allow_mixed,
-    )
-
-
-def _slurm_jobs(
-    store: Store,
-    config: SearchConfig,
-    place: Place,
-    folder: RunFolder,
-    options: RunOptions,
-    say: Callable[[str], None],
-) -> Launcher:
-    from search.slurm import SlurmJobs  # where no cluster is used, nothing of it is imported
-
-    workers = options.workers or config.launch.workers
-    assert workers is not None and place.uri is not None  # _refuse_unlaunchable
-    return SlurmJobs(
-        config,
-        workers=workers,
-        uri=place.uri,
-        folder=folder,
-        store=store,
-        say=say,
-        devices=options.devices,
-        allow_mixed=options.allow_mixed,
-    )
-
-
-def _refuse_unlaunchable(config: SearchConfig, place: Place, options: RunOptions) -> None:
-    if config.launch.kind != "slurm":
-        return
-    if place.uri is None:
-        raise UsageError(
-            "launch.kind is slurm, but no MongoDB is given that the nodes reach; the embedded server listens on this "
-            "machine's loopback only. Start a replica set (docs/cluster.md), then: export HMS_MONGO=FILE_WITH_ITS_URI"
-        )
-    if not (options.workers or config.launch.workers):
-        raise UsageError("launch.kind is slurm: how many jobs? --workers N, or launch.workers in the configuration")
 
 
 def _budget_spent(store: Store, config: SearchConfig) -> bool:

@@ -11,6 +11,7 @@ from rich.text import Text
 
 from search.errors import StoreError, UsageError
 from search.pace import ended_per_hour, seconds_left, span
+from search.printable import printable
 from search.process_identity import ProcessIdentity
 from search.store import Document, State, Store, waiting
 from search.watch import describe_trial, say_line, search_table
@@ -70,6 +71,9 @@ class Status:
             f"driver or worker takes it back, or: hms retry {self.name} --state stale"
             for job in stale
         ]
+        running = [job for job in jobs if job["state"] == State.RUNNING]
+        warnings = [(job["tid"], (job.get("progress") or {}).get("warning")) for job in running]
+        lines += [f"warning: trial {tid}: {warning}" for tid, warning in warnings if warning]
         failed = [job for job in jobs if job["state"] == State.ERROR]
         failed.sort(key=lambda job: (job["refresh_time"] is not None, job["refresh_time"], job["tid"]))
         more = len(failed) - ERRORS_SHOWN
@@ -140,7 +144,7 @@ def _watch_in_place(store: Store, name: str, console: Console) -> None:
         while status is None or not status.finished:
             status = _patiently(store, name, status, console)
             lines = (status.counts(), *status.pace(), *status.troubles())
-            parts = [Text(line, no_wrap=True, overflow="ellipsis") for line in lines]
+            parts = [Text(printable(line), no_wrap=True, overflow="ellipsis") for line in lines]
             others = [worker for worker in status.workers if worker.condition != "works"]
             tables = [workers_table(others, status.now, "workers without a trial, or silent")] if others else []
             live.update(Group(*parts, *tables, status.table()), refresh=True)  # type: ignore[arg-type]

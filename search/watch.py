@@ -8,6 +8,7 @@ from rich.live import Live
 from rich.markup import escape
 from rich.table import Table
 
+from search.printable import printable
 from search.store import Document, State
 
 REFRESH_SECONDS = 1.0
@@ -55,7 +56,7 @@ class Watcher:
 
 def say_line(console: Console, text: str) -> None:
     """Print `text` as it is: neither its brackets nor its numbers mean anything to rich."""
-    console.print(text, highlight=False, markup=False, soft_wrap=True)
+    console.print(printable(text), highlight=False, markup=False, soft_wrap=True)
 
 
 def describe_trial(document: Document) -> str:
@@ -102,7 +103,7 @@ def search_table(documents: list[Document], max_trials: int, seconds: float) -> 
         worker = _worker_text(owner) if isinstance(owner, dict) and owner else ""
         cells = [_number(row.get(key), digits) for key, digits in (("hms", 3), ("mse", 4), ("accuracy", 2))]
         state = row.get("finish") or State(document["state"]).name.lower()
-        table.add_row(str(document["tid"]), escape(worker), f"{epoch}/{planned}", *cells, str(state))
+        table.add_row(str(document["tid"]), escape(printable(worker)), f"{epoch}/{planned}", *cells, str(state))
     return table
 
 

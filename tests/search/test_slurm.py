@@ -9,8 +9,9 @@ import search.worker
 from search.config import SearchConfig
 from search.config_reader import parse_config
 from search.errors import ConfigError, UsageError
+from search.launch_choice import RunOptions
 from search.place import Place
-from search.run import RunOptions, run_search
+from search.run import run_search
 from search.serve_slots import WorkerOptions, serve
 from search.slots import Slot
 from search.slurm import sbatch_parameters

@@ -72,6 +72,13 @@ def test_stale_leases_and_dead_drivers_are_named(store, running):
     assert "stale" not in shown(lambda out: show_status(store, "s", out))
 
 
+def test_a_running_trials_warning_is_shown_and_steers_no_terminal(store, running):
+    store.heartbeat(running[0], {"warning": "no checkpoint after epoch 3: \x1b[2Jdisk full"})
+    for terminal in (False, True):
+        text = shown(lambda out: show_status(store, "s", out), terminal)
+        assert r"warning: trial 3: no checkpoint after epoch 3: \x1b[2Jdisk full" in text.splitlines()
+
+
 def test_only_the_newest_errors_are_shown(store, running, fill):
     fill(store, 16)
     for number in range(8):
