@@ -6,7 +6,8 @@ from pathlib import Path
 
 import platformdirs
 
-from search.config import DataSection, MatchingSection
+from search.config import DataSection
+from search.metric_sections import MatchingSection
 
 
 def data_root() -> Path:
@@ -32,6 +33,11 @@ def video_path(root: Path, data: DataSection) -> Path:
 def stimuli_path(root: Path) -> Path:
     """The folder of the 92 stimuli and the human RDMs."""
     return root / "stimuli92"
+
+
+def brain_path(root: Path, name: str) -> Path:
+    """The folder of reference RDMs, and perhaps images, that `hms data brain --name NAME` prepared."""
+    return root / "brains" / name
 
 
 def gazoobian_path(root: Path, matching: MatchingSection, height: int, width: int) -> Path:

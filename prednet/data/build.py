@@ -15,7 +15,7 @@ import numpy as np
 from filelock import FileLock, Timeout
 from numpy.typing import NDArray
 
-from prednet.data.cache import CACHE_VERSION, META_NAME, VideoDataset
+from prednet.data.cache import BUILDING, CACHE_VERSION, META_NAME, REQUEST_NAME, SOURCES_NAME, VideoDataset
 from prednet.data.fill import SplitFile, fill_splits
 from prednet.data.images import shown
 from prednet.data.sources import Plan, Progress, Request
@@ -51,12 +51,39 @@ def prepare(
     """
     dest = Path(dest)
     tell = progress or (lambda what, done, total: None)
-    if existing := _finished(dest, request):
+    existing = _finished(dest, request)
+    if existing and existing.meta.get("inputs", {}) == dict(request.inputs):
         return existing
     with _os_errors(dest):
         dest.parent.mkdir(parents=True, exist_ok=True)
         with _locked(dest, tell):
-            return _finished(dest, request) or _build(dest, request, make_plan, workers, tell)
+            existing = _finished(dest, request)
+            return _moved(existing, request) if existing else _build(dest, request, make_plan, workers, tell)
+
+
+def is_prepared(dest: Path, request: Request) -> bool:
+    """Whether the dataset at `dest` is what this request gives."""
+    return _finished(dest, request) is not None
+
+
+def _moved(dataset: VideoDataset, request: Request) -> VideoDataset:
+    """The same frames from another place: only where they came from is written again."""
+    meta = {**dataset.meta, "source": request.source, "inputs": dict(request.inputs)}
+    _write_sources(dataset.path, request)
+    _write_json(dataset.path / META_NAME, meta)
+    return VideoDataset.open(dataset.path)
+
+
+def _write_sources(folder: Path, request: Request) -> None:
+    if request.files is not None:
+        _write_json(folder / SOURCES_NAME, {"files": request.files.stats})
+
+
+def _write_json(file: Path, content: Mapping[str, Any]) -> None:
+    temporary = file.with_name(f".{file.name}.{os.getpid()}")
+    # ASCII, so that undecodable names (lone surrogates) survive.
+    temporary.write_text(json.dumps(content, indent=None if file.name == SOURCES_NAME else 1), encoding="ascii")
+    temporary.replace(file)
 
 
 def _finished(dest: Path, request: Request) -> VideoDataset | None:
@@ -70,9 +97,14 @@ def _finished(dest: Path, request: Request) -> VideoDataset | None:
     return dataset
 
 
+def build_lock(dest: Path) -> FileLock:
+    """The lock that whoever builds or deletes the dataset at `dest` holds."""
+    return FileLock(dest.parent / f".{dest.name}.lock")
+
+
 @contextmanager
 def _locked(dest: Path, tell: Progress) -> Iterator[None]:
-    lock = FileLock(dest.parent / f".{dest.name}.lock")
+    lock = build_lock(dest)
     try:
         lock.acquire(timeout=0)
     except Timeout:
@@ -97,13 +129,13 @@ def _os_errors(dest: Path) -> Iterator[None]:
 def _build(
     dest: Path, request: Request, make_plan: Callable[[], Plan], workers: int | None, tell: Progress
 ) -> VideoDataset:
-    working = dest / ".building"
+    working = dest / BUILDING
     try:
         plan = make_plan()
         dest.mkdir(exist_ok=True)
         _start_or_resume(working, request)
         with _no_space(dest, request, plan):
-            files = fill_splits(working, request.target, plan.splits, workers or _cores(), tell)
+            files = fill_splits(working, request.target, plan.splits, workers or usable_cores(), tell)
             return _publish(dest, working, request, plan, files, tell)
     except Exception:
         shutil.rmtree(working, ignore_errors=True)
@@ -120,6 +152,7 @@ def _start_or_resume(working: Path, request: Request) -> None:
         return
     shutil.rmtree(working, ignore_errors=True)
     working.mkdir()
+    _write_json(working / REQUEST_NAME, _asked(request))
     key_file.write_text(request.key)
 
 
@@ -150,7 +183,7 @@ def _publish(
     splits: dict[str, Any] = {}
     for done, (name, file) in enumerate(files.items()):
         tell("checking the prepared frames", done, len(files))
-        digest = _sha256(file.path)
+        digest = sha256_of(file.path)
         splits[name] = {
             "file": f"{name}-{digest[:12]}.npy",
             "sha256": digest,
@@ -161,27 +194,37 @@ def _publish(
     decoding = (text for file in files.values() for text in file.warnings)
     meta = {
         "version": CACHE_VERSION,
-        "kind": request.kind,
-        "source": request.source,
+        **_asked(request),
         "source_fingerprint": request.source_fingerprint,
         "key": request.key,
-        "size": [request.target.height, request.target.width],
-        "resize": request.resize_label or request.target.resize,
-        "options": dict(request.options),
         "held_out": plan.held_out,
         "warnings": list(dict.fromkeys([*plan.warnings, *decoding])),
         "splits": splits,
     }
     meta["fingerprint"] = _fingerprint(meta)
-    temporary = working / META_NAME
-    temporary.write_text(json.dumps(meta, indent=1), encoding="utf-8")
+    _write_json(working / META_NAME, meta)
+    _write_sources(working, request)
     for name, file in files.items():
         file.path.replace(dest / splits[name]["file"])
-    temporary.replace(dest / META_NAME)
+    for name in (SOURCES_NAME, META_NAME):
+        if (working / name).exists():
+            (working / name).replace(dest / name)
     _sweep(dest)
     shutil.rmtree(working, ignore_errors=True)
     tell("checking the prepared frames", len(files), len(files))
     return VideoDataset.open(dest)
+
+
+def _asked(request: Request) -> dict[str, Any]:
+    """The part of `meta.json` that is known before anything is built."""
+    return {
+        "kind": request.kind,
+        "source": request.source,
+        "inputs": dict(request.inputs),
+        "size": [request.target.height, request.target.width],
+        "resize": request.resize_label or request.target.resize,
+        "options": dict(request.options),
+    }
 
 
 def _sweep(dest: Path) -> None:
@@ -206,7 +249,8 @@ def _fingerprint(meta: Mapping[str, Any]) -> str:
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
-def _sha256(path: Path) -> str:
+def sha256_of(path: Path) -> str:
+    """Hex sha256 of a file's content."""
     digest = hashlib.sha256()
     with path.open("rb") as file:
         while block := file.read(_HASH_BYTES):
@@ -227,5 +271,6 @@ def previous_frame_mse(frames: NDArray[np.uint8], recordings: list[dict[str, Any
     return total / count / 255**2 if count else None
 
 
-def _cores() -> int:
+def usable_cores() -> int:
+    """Cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

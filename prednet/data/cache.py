@@ -5,6 +5,7 @@ Layout of a dataset folder (`build.py` writes it, `meta.json` last):
     meta.json                 size, options, recordings, warnings, fingerprints
     train-1a2b3c4d5e6f.npy    (N, H, W, 3) uint8; the name holds the first digits of the content's sha256
     val-....npy, test-....npy
+    source_files.json         name, size and modification time of each file that was read
 
 Rows that belong to no recording are frames that could not be read (`--skip-bad`).
 """
@@ -22,6 +23,9 @@ from prednet.errors import DataError
 
 CACHE_VERSION = 1
 META_NAME = "meta.json"
+SOURCES_NAME = "source_files.json"
+BUILDING = ".building"  # folder of an unfinished build, with the request below in it
+REQUEST_NAME = "request.json"
 PREPARE = "`hms data demo`, or `hms data kitti|hkl|video SOURCE` for your own"
 
 

@@ -3,7 +3,7 @@
 import os
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
@@ -26,9 +26,13 @@ def natural_key(name: str) -> tuple[tuple[int, int, str], ...]:
 
 def list_frames(folder: Path) -> list[Path]:
     """Image files directly in a folder, in natural order of their names. Hidden files are no frames."""
+    return list_files(folder, IMAGE_SUFFIXES)
+
+
+def list_files(folder: Path, suffixes: Collection[str]) -> list[Path]:
+    """Files of these suffixes (lower case) directly in a folder, in natural order; no hidden ones."""
     names = [entry.name for entry in _scan(folder) if not entry.name.startswith(".")]
-    images = [name for name in names if Path(name).suffix.lower() in IMAGE_SUFFIXES]
-    return [folder / name for name in sorted(images, key=natural_key)]
+    return [folder / name for name in sorted(names, key=natural_key) if Path(name).suffix.lower() in suffixes]
 
 
 def walk_folders(root: Path, prune: Callable[[Path], bool]) -> Iterator[Path]:
@@ -66,14 +70,17 @@ def frame_runs(frames: Sequence[Path], *, step: int | None = None) -> tuple[list
     Raises:
         DataError: two files have the same frame number.
     """
-    numbers = [_number(frame.stem) for frame in frames]
+    numbers = [number_of(frame.stem) for frame in frames]
     found = [number for number in numbers if number is not None]
     if len(found) < len(frames) or len(frames) < 2:
         return [list(frames)], []
     differences = [after - before for before, after in pairwise(found)]
     if 0 in differences:
         first = differences.index(0)
-        raise DataError(f"{shown(frames[first])} and {shown(frames[first + 1])} have the same frame number")
+        raise DataError(
+            f"{shown(frames[first])} and {shown(frames[first + 1])} have the same frame number."
+            " Next: remove one of them"
+        )
     stride = step or Counter(differences).most_common(1)[0][0]
     runs = [[frames[0]]]
     missing = []
@@ -163,7 +170,7 @@ def image_recordings(
     runs, missing = frame_runs(frames, step=step)
     warnings = []
     if missing:
-        warnings.append(f"{group}: {sum(missing)} frame numbers are missing; split into {len(runs)} recordings")
+        warnings.append(f"{group}: {gap_note(missing)}")
     recordings = [
         ImageRecording(part_name(group, index), group, category, source, tuple(run), skip_bad)
         for index, run in enumerate(runs)
@@ -171,12 +178,20 @@ def image_recordings(
     return recordings, warnings
 
 
+def gap_note(missing: Sequence[int]) -> str:
+    """What missing frame numbers did to a group, `missing` before each run but the first (`frame_runs`)."""
+    lost = sum(missing)
+    numbers = "1 frame number is" if lost == 1 else f"{lost} frame numbers are"
+    return f"{numbers} missing; split into {len(missing) + 1} recordings"
+
+
 def part_name(group: str, index: int) -> str:
     """Name of the index-th recording of a group: the group itself, then `group [2]`, `group [3]`, ..."""
     return group if index == 0 else f"{group} [{index + 1}]"
 
 
-def _number(stem: str) -> int | None:
+def number_of(stem: str) -> int | None:
+    """The last number in a file's name, which counts its frame; None without one."""
     numbers = re.findall(r"\d+", stem)
     return int(numbers[-1]) if numbers else None
 

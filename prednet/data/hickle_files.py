@@ -9,15 +9,16 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from itertools import groupby
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 import h5py
 import numpy as np
+from numpy.typing import NDArray
 
-from prednet.data.build import prepare
 from prednet.data.cache import VideoDataset
 from prednet.data.frame_folders import natural_key, part_name
 from prednet.data.images import not_media, shown
+from prednet.data.preparation import Preparation
 from prednet.data.resize import ResizeMode, check_resize, resize_frame
 from prednet.data.sources import (
     MIN_FRAMES,
@@ -26,9 +27,9 @@ from prednet.data.sources import (
     Plan,
     Progress,
     Request,
+    SourceFiles,
     SourceRecording,
     Target,
-    fingerprint_files,
     long_enough,
 )
 from prednet.errors import DataError
@@ -36,30 +37,48 @@ from prednet.errors import DataError
 _BLOCK = 64
 
 
+class HklOptions(TypedDict, total=False):
+    """The options of `hkl_preparation`, which says what they mean."""
+
+    height: int | None
+    width: int | None
+    resize: ResizeMode
+    min_frames: int
+
+
 def prepare_hkl(
     source: str | Path,
     dest: str | Path,
+    *,
+    workers: int | None = None,
+    progress: Progress | None = None,
+    **options: Unpack[HklOptions],
+) -> VideoDataset:
+    """Prepare a release at `dest`. See `hkl_preparation` for the options and errors, `prepare` for the rest."""
+    return hkl_preparation(source, **options).build(dest, workers=workers, progress=progress)
+
+
+def hkl_preparation(
+    source: str | Path,
     *,
     height: int | None = None,
     width: int | None = None,
     resize: ResizeMode = "antialias",
     min_frames: int = MIN_FRAMES,
-    workers: int | None = None,
-    progress: Progress | None = None,
-) -> VideoDataset:
-    """Prepare a folder with `X_SPLIT.hkl` and `sources_SPLIT.hkl` for one or more of train, val, test.
+) -> Preparation:
+    """What preparing a folder with `X_SPLIT.hkl` and `sources_SPLIT.hkl` for one or more of train, val, test means.
 
     The frames keep their size unless height and width are given. `resize` then counts; otherwise the frames
     are copied byte by byte (those of the released files look un-antialiased). The splits are the release's
     own. Each run of equal sources is a recording of its own, also where a source comes back later.
 
     Raises:
-        DataError: no `X_*.hkl`, a truncated or foreign file (with sizes), lengths of X and sources that
-            differ (with both), frames that are no (N, H, W, 3) uint8, no space.
+        DataError: no `X_*.hkl`, a truncated or foreign file (with sizes), frames that are no (N, H, W, 3) uint8;
+            when built: lengths of X and sources that differ (with both), no space.
     """
     source = Path(source).absolute()
-    pairs = _find_pairs(source)
-    shapes = {split: _frames_shape(x_file) for split, (x_file, _) in pairs.items()}
+    pairs = find_pairs(source)
+    shapes = {split: frames_shape(x_file) for split, (x_file, _) in pairs.items()}
     sizes = {shape[1:3] for shape in shapes.values()}
     if (height is None) != (width is None):
         raise DataError("give both --height and --width, or neither to keep the size of the release")
@@ -68,18 +87,19 @@ def prepare_hkl(
             raise DataError(f"{shown(source)}: its splits differ in size ({shapes}). Next: give --height and --width")
         height, width = next(iter(sizes))
     check_resize(height, width, resize)
-    files = [file for pair in pairs.values() for file in pair]
+    files = SourceFiles.of((file for pair in pairs.values() for file in pair), source)
     copied = sizes == {(height, width)}
     target = Target(height, width, "antialias" if copied else resize)
     options = {"frames": "copied" if copied else "resized", "min_frames": min_frames}
     label = "as released" if copied else ""
-    request = Request("hkl", shown(source), target, options, fingerprint_files(files, source), label)
+    inputs = {"source": str(source)}
+    request = Request("hkl", shown(source), target, options, files.fingerprint, label, inputs, files)
 
-    def make_plan() -> Plan:
+    def make_plan(_: Progress) -> Plan:
         splits: dict[str, tuple[SourceRecording, ...]] = {}
         warnings = [f"no X_{split}.hkl: no {split} split" for split in SPLITS if split not in pairs]
         for split, (x_file, sources_file) in pairs.items():
-            kept, short = long_enough(_recordings(x_file, sources_file, shapes[split][0]), min_frames)
+            kept, short = long_enough(hkl_recordings(x_file, sources_file, shapes[split][0]), min_frames)
             warnings += [f"{split}: {text}" for text in short]
             if kept:
                 splits[split] = tuple(kept)
@@ -87,7 +107,7 @@ def prepare_hkl(
             raise DataError(f"{shown(source)}: no recording has {min_frames} frames ({'; '.join(warnings[:4])})")
         return Plan(splits, "as released", tuple(warnings))
 
-    return prepare(dest, request, make_plan, workers=workers, progress=progress)
+    return Preparation(request, make_plan)
 
 
 @dataclass(frozen=True)
@@ -116,13 +136,8 @@ class HickleRecording:
     def chunks(self, target: Target) -> Iterator[Callable[[], Chunk]]:
         """See `SourceRecording.chunks`."""
         with _open(self.file) as handle:
-            frames = _array(self.file, handle)
             for row in range(self.start, self.stop, _BLOCK):
-                try:
-                    block = frames[row : min(row + _BLOCK, self.stop)]
-                except OSError as error:
-                    raise DataError(f"{shown(self.file)}: row {row} cannot be read: {error}") from error
-                yield _Job(row - self.start, block, target)
+                yield _Job(row - self.start, _rows(self.file, handle, row, min(row + _BLOCK, self.stop)), target)
 
 
 @dataclass(frozen=True)
@@ -137,6 +152,20 @@ class _Job:
             return Chunk(self.first, self.block)
         resized = [resize_frame(frame, height, width, self.target.resize) for frame in self.block]
         return Chunk(self.first, np.stack(resized))
+
+
+def read_rows(file: Path, start: int, stop: int) -> NDArray[np.uint8]:
+    """Frames start .. stop - 1 of an X file, (stop - start, height, width, 3). Raises DataError."""
+    with _open(file) as handle:
+        return _rows(file, handle, start, stop)
+
+
+def _rows(file: Path, handle: h5py.File, start: int, stop: int) -> NDArray[np.uint8]:
+    frames = _array(file, handle)
+    try:
+        return frames[start:stop]
+    except OSError as error:
+        raise DataError(f"{shown(file)}: rows {start} to {stop - 1} cannot be read: {error}") from error
 
 
 def read_sources(file: Path) -> list[str]:
@@ -163,7 +192,8 @@ def _member(handle: h5py.File, node: h5py.Dataset) -> bytes | str:
     return value.tobytes() if isinstance(value, np.ndarray) else value
 
 
-def _find_pairs(source: Path) -> dict[str, tuple[Path, Path]]:
+def find_pairs(source: Path) -> dict[str, tuple[Path, Path]]:
+    """Split -> (X file, sources file). Raises DataError when there is none, or one without the other."""
     if not source.is_dir():
         raise DataError(f"{shown(source)}: no such folder. Next: `hms data hkl DIR`, DIR holding X_train.hkl and so on")
     pairs = {}
@@ -217,13 +247,15 @@ def _array(file: Path, handle: h5py.File) -> h5py.Dataset:
     return node
 
 
-def _frames_shape(file: Path) -> tuple[int, int, int]:
+def frames_shape(file: Path) -> tuple[int, int, int]:
+    """(N, height, width) of an X file. Raises DataError."""
     with _open(file) as handle:
         n, height, width, _ = _array(file, handle).shape
     return n, height, width
 
 
-def _recordings(x_file: Path, sources_file: Path, n: int) -> list[HickleRecording]:
+def hkl_recordings(x_file: Path, sources_file: Path, n: int) -> list[HickleRecording]:
+    """One recording for each run of equal sources. Raises DataError when there are not n sources."""
     sources = read_sources(sources_file)
     if len(sources) != n:
         raise DataError(

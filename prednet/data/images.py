@@ -2,6 +2,7 @@
 
 import io
 import os
+import shlex
 import struct
 import zlib
 from pathlib import Path
@@ -15,12 +16,21 @@ from prednet.errors import DataError
 IMAGE_SUFFIXES = frozenset({".png", ".jpg", ".jpeg", ".bmp", ".ppm", ".pgm", ".tif", ".tiff", ".webp"})
 
 _PNG_SIGNATURE = b"\x89PNG\r\n\x1a\n"
-_SIXTEEN_BIT_MODES = frozenset({"I;16", "I;16B", "I;16L", "I;16N", "I"})
+SIXTEEN_BIT_MODES = frozenset({"I;16", "I;16B", "I;16L", "I;16N", "I"})
 
 
 def shown(path: str | os.PathLike[str]) -> str:
     """A path as text that any terminal and JSON file can hold: undecodable bytes become `\\xNN`."""
     return os.fsencode(path).decode("utf-8", "backslashreplace")
+
+
+def shell_word(path: str | os.PathLike[str]) -> str:
+    """A path as a word that a shell reads back: quoted where needed, undecodable bytes as $'\\xNN' (bash, zsh)."""
+    name = os.fsencode(path)
+    if shown(path).isprintable() and b"\\" not in name and os.fsdecode(name) == shown(path):
+        return shlex.quote(shown(path))
+    plain = set(range(32, 127)) - set(b"\\'")
+    return "$'" + "".join(chr(byte) if byte in plain else f"\\x{byte:02x}" for byte in name) + "'"
 
 
 def not_media(head: bytes) -> str | None:
@@ -87,7 +97,7 @@ def _opened(path: Path, data: bytes) -> Image.Image:
 
 
 def _to_rgb(path: Path, image: Image.Image) -> NDArray[np.uint8]:
-    if image.mode in _SIXTEEN_BIT_MODES:
+    if image.mode in SIXTEEN_BIT_MODES:
         levels = np.asarray(image).astype(np.int64)
         if levels.min() < 0 or levels.max() > 65535:
             raise DataError(f"{shown(path)}: {image.mode} pixels span {levels.min()}..{levels.max()}, not 0..65535")

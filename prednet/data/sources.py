@@ -96,6 +96,8 @@ class Request:
     options: Mapping[str, Any]
     source_fingerprint: str
     resize_label: str = ""  # recorded as the resize mode where it is not the target's
+    inputs: Mapping[str, Any] = field(default_factory=dict)  # the paths given, by argument; not part of the key
+    files: "SourceFiles | None" = None  # recorded beside the frames, to name what changed
 
     @property
     def key(self) -> str:
@@ -105,20 +107,36 @@ class Request:
         return hashlib.sha256(json.dumps(wanted, sort_keys=True).encode()).hexdigest()
 
 
-def fingerprint_files(files: Iterable[Path], root: Path) -> str:
-    """sha256 over name (relative to root), size and modification time of each file, in the order given.
+@dataclass(frozen=True)
+class SourceFiles:
+    """Name (relative to the source), size in bytes and modification time in ns of each file that is read."""
 
-    Contents are not read: KITTI has 35 GB of them. Raises DataError when a file has gone.
-    """
-    digest = hashlib.sha256()
-    for file in files:
-        try:
-            status = file.stat()
-        except OSError as error:
-            raise DataError(f"{shown(file)}: cannot be read: {error.strerror}") from error
-        digest.update(os.fsencode(os.path.relpath(file, root)))
-        digest.update(f"\0{status.st_size}\0{status.st_mtime_ns}\n".encode())
-    return digest.hexdigest()
+    stats: tuple[tuple[str, int, int], ...]
+
+    @classmethod
+    def of(cls, files: Iterable[Path], root: Path) -> "SourceFiles":
+        """Of files that exist, in the order given. Raises DataError when one has gone."""
+        stats = []
+        for file in files:
+            try:
+                status = file.stat()
+            except OSError as error:
+                raise DataError(f"{shown(file)}: cannot be read: {error.strerror}") from error
+            stats.append((os.path.relpath(file, root), status.st_size, status.st_mtime_ns))
+        return cls(tuple(stats))
+
+    @property
+    def fingerprint(self) -> str:
+        """sha256 over names, sizes and times. Contents are not read: KITTI has 35 GB of them."""
+        digest = hashlib.sha256()
+        for name, size, modified in self.stats:
+            digest.update(os.fsencode(name) + f"\0{size}\0{modified}\n".encode())
+        return digest.hexdigest()
+
+
+def fingerprint_files(files: Iterable[Path], root: Path) -> str:
+    """The fingerprint of `SourceFiles.of(files, root)`. Raises DataError when a file has gone."""
+    return SourceFiles.of(files, root).fingerprint
 
 
 def long_enough(recordings: Iterable[SourceRecording], min_frames: int) -> tuple[list[SourceRecording], list[str]]:

@@ -1,34 +1,62 @@
 """Video files (decoded with PyAV) and folders of frames -> a prepared dataset."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import TypedDict, Unpack
 
-from prednet.data.build import prepare
 from prednet.data.cache import VideoDataset
-from prednet.data.frame_folders import image_recordings, list_frames, natural_key, walk_folders
+from prednet.data.frame_folders import image_recordings, list_files, list_frames, natural_key, walk_folders
 from prednet.data.holdout import hold_out
 from prednet.data.images import shown
+from prednet.data.preparation import Preparation
 from prednet.data.resize import ResizeMode, check_resize
 from prednet.data.sources import (
     MIN_FRAMES,
     Plan,
     Progress,
     Request,
+    SourceFiles,
     SourceRecording,
     Target,
-    fingerprint_files,
 )
 from prednet.data.video_file import video_recordings
 from prednet.data.video_scan import CUT_VERSION
 from prednet.errors import DataError
 
 FOLDER_HZ = 10.0
+VIDEO_SUFFIXES = frozenset(
+    {".mp4", ".m4v", ".mov", ".mkv", ".webm", ".avi", ".mpg", ".mpeg", ".wmv", ".flv", ".ts", ".3gp", ".ogv", ".y4m"}
+)
+
+
+class VideoOptions(TypedDict, total=False):
+    """The options of `video_preparation`, which says what they mean."""
+
+    height: int
+    width: int
+    fps: float | None
+    val: Sequence[str | Path]
+    test: Sequence[str | Path]
+    resize: ResizeMode
+    skip_bad: bool
+    min_frames: int
 
 
 def prepare_videos(
     files: Sequence[str | Path],
     dest: str | Path,
+    *,
+    workers: int | None = None,
+    progress: Progress | None = None,
+    **options: Unpack[VideoOptions],
+) -> VideoDataset:
+    """Prepare clips at `dest`. See `video_preparation` for the options and errors, `prepare` for the rest."""
+    return video_preparation(files, **options).build(dest, workers=workers, progress=progress)
+
+
+def video_preparation(
+    files: Sequence[str | Path],
     *,
     height: int = 128,
     width: int = 160,
@@ -38,14 +66,11 @@ def prepare_videos(
     resize: ResizeMode = "antialias",
     skip_bad: bool = False,
     min_frames: int = MIN_FRAMES,
-    workers: int | None = None,
-    progress: Progress | None = None,
-) -> VideoDataset:
-    """Prepare video files and folders of frames.
+) -> Preparation:
+    """What preparing video files and folders of frames means.
 
     Args:
-        files: videos, or folders: each folder with images in it (at any depth) is one clip.
-        dest: folder of the prepared dataset.
+        files: videos, or folders: each video and each folder with images in it, at any depth, is one clip.
         height: target height in pixels.
         width: target width in pixels.
         fps: take frames at this rate, those nearest in time; None keeps every frame. Videos only.
@@ -54,20 +79,19 @@ def prepare_videos(
         resize: see `resize_frame`.
         skip_bad: split a folder's recording at images that cannot be read, instead of failing.
         min_frames: recordings with fewer consecutive frames are left out, with a warning.
-        workers: decoding threads; None takes all cores of this process.
-        progress: called as progress(what, done, total).
 
     Videos are split into recordings at their cuts. A clip is held out as a whole; see `hold_out` for the
     rule where val and test are not given.
 
     Raises:
-        DataError: a file is missing or broken, holds no video, is in two splits, or nothing long remains.
+        DataError: a file is missing or is in two splits; when built: a file is broken, holds no video, or
+            nothing long remains.
     """
     check_resize(height, width, resize)
     if fps is not None and not fps > 0:
         raise DataError(f"fps={fps} is impossible; give a positive rate or leave it out to keep every frame")
-    clips = _clips({"train": files, "val": val, "test": test})
-    names = _unique_names(list(clips))
+    clips = clips_of({"train": files, "val": val, "test": test})
+    names = unique_names(list(clips))
     roles = {names[clip]: split for clip, split in clips.items() if split != "train"}
     options = {
         "fps": fps,
@@ -77,11 +101,13 @@ def prepare_videos(
         "cuts": CUT_VERSION,
     }
     source = ", ".join(shown(clip) for clip in list(clips)[:3]) + (", ..." if len(clips) > 3 else "")
-    tracked = [file for clip in clips for file in (list_frames(clip) if clip.is_dir() else [clip])]
-    fingerprint = fingerprint_files(tracked, next(iter(clips)).parent)
-    request = Request("video", source, Target(height, width, resize), options, fingerprint)
+    tracked = source_files(clips)
+    given = {"files": files, "val": val, "test": test}
+    inputs = {name: [str(Path(path).absolute()) for path in paths] for name, paths in given.items()}
+    target = Target(height, width, resize)
+    request = Request("video", source, target, options, tracked.fingerprint, inputs=inputs, files=tracked)
 
-    def make_plan() -> Plan:
+    def make_plan(progress: Progress) -> Plan:
         recordings, warnings, rate = _recordings(names, fps, skip_bad, progress)
         plan = hold_out(
             recordings,
@@ -93,19 +119,25 @@ def prepare_videos(
         )
         return Plan(plan.splits, plan.held_out, (*warnings, *plan.warnings))
 
-    return prepare(dest, request, make_plan, workers=workers, progress=progress)
+    return Preparation(request, make_plan)
+
+
+def source_files(clips: Iterable[Path]) -> SourceFiles:
+    """The video files and images of clips in natural order, relative to the folder of the first clip."""
+    clips = list(clips)
+    files = [file for clip in clips for file in (list_frames(clip) if clip.is_dir() else [clip])]
+    return SourceFiles.of(files, clips[0].parent)
 
 
 def _recordings(
-    names: Mapping[Path, str], fps: float | None, skip_bad: bool, progress: Progress | None
+    names: Mapping[Path, str], fps: float | None, skip_bad: bool, progress: Progress
 ) -> tuple[list[SourceRecording], list[str], float]:
     """(recordings of all clips, warnings, the highest frame rate among them)."""
     recordings: list[SourceRecording] = []
     warnings: list[str] = []
     rates = []
     for done, (clip, name) in enumerate(names.items()):
-        if progress:
-            progress("finding cuts", done, len(names))
+        progress("finding cuts", done, len(names))
         found: Sequence[SourceRecording]
         if clip.is_dir():
             found, notes = image_recordings(
@@ -119,10 +151,11 @@ def _recordings(
         recordings += found
         warnings += notes
         rates.append(rate)
+    progress("finding cuts", len(names), len(names))
     return recordings, warnings, max(rates)
 
 
-def _clips(asked: Mapping[str, Sequence[str | Path]]) -> dict[Path, str]:
+def clips_of(asked: Mapping[str, Sequence[str | Path]]) -> dict[Path, str]:
     """Clip -> split, in natural order. A clip of val or test may also be listed among the files."""
     split_of: dict[Path, str] = {}
     known: dict[Path, Path] = {}  # the file itself -> the path it was first given by: links must not split a clip
@@ -140,16 +173,19 @@ def _clips(asked: Mapping[str, Sequence[str | Path]]) -> dict[Path, str]:
 
 def _expand(path: Path) -> list[Path]:
     if path.is_dir():
-        folders = [folder for folder in walk_folders(path, lambda _: False) if list_frames(folder)]
-        if not folders:
-            raise DataError(f"{shown(path)}: no image in this folder. Next: name video files, or a folder of frames")
-        return folders
+        clips = []
+        for folder in walk_folders(path, lambda _: False):
+            clips += [folder] if list_frames(folder) else []
+            clips += list_files(folder, VIDEO_SUFFIXES)
+        if not clips:
+            raise DataError(f"{shown(path)}: no video and no image in this folder. Next: name files, or another folder")
+        return clips
     if not path.exists():
         raise DataError(f"{shown(path)}: no such file. Next: `hms data video FILE...`")
     return [path]
 
 
-def _unique_names(clips: Sequence[Path]) -> dict[Path, str]:
+def unique_names(clips: Sequence[Path]) -> dict[Path, str]:
     """File or folder names; where two are equal, with as much of the path as tells them apart."""
     names: dict[Path, str] = {}
     depth = 0

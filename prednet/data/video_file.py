@@ -1,6 +1,6 @@
 """The recordings of one video file: which frames to take, and decoding them in order."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice, pairwise
 from pathlib import Path
@@ -51,7 +51,7 @@ class VideoRecording:
         """See `SourceRecording.chunks`."""
         pending: list[NDArray[np.uint8]] = []
         first = 0
-        for frame in self._frames():
+        for frame in self.decoded():
             pending.append(rgb(frame))
             if len(pending) == _FRAMES_A_JOB or first + len(pending) == len(self):
                 yield _ResizeJob(self.group, first, tuple(pending), target)
@@ -60,7 +60,8 @@ class VideoRecording:
         if first < len(self):
             raise DataError(f"{shown(self.file)}: {first} of {len(self)} frames came back; did the file change?")
 
-    def _frames(self) -> Iterator[av.VideoFrame]:
+    def decoded(self) -> Iterator[av.VideoFrame]:
+        """The frames at their own size, in order."""
         if self.stamps is None:
             wanted = set(self.indices)
             frames = enumerate(frame for _, frame in decode_video(self.file))
@@ -117,8 +118,14 @@ def video_recordings(file: Path, *, group: str, fps: float | None) -> tuple[list
         recordings.append(VideoRecording(part_name(group, number), group, "", file, indices, stamps))
     warnings = [f"{group}: {text}" for text in scan.warnings]
     if scan.cuts:
-        warnings.append(f"{group}: {len(scan.cuts)} cuts, at frames {', '.join(map(str, scan.cuts))}")
+        warnings.append(f"{group}: {cut_note(scan.cuts)}")
     return recordings, warnings, fps or scan.rate
+
+
+def cut_note(cuts: Sequence[int]) -> str:
+    """`2 cuts, at frames 15, 35`."""
+    places = ", ".join(map(str, cuts))
+    return f"1 cut, at frame {places}" if len(cuts) == 1 else f"{len(cuts)} cuts, at frames {places}"
 
 
 def nearest_in_time(times: NDArray[np.float64], fps: float) -> NDArray[np.int64]:

@@ -84,7 +84,7 @@ def test_building_shows_progress_and_leaves_only_the_dataset(clips: Path, tmp_pa
     decoding = [(done, total) for what, done, total in said if what == "decoding frames"]
     assert decoding[-1] == (120, 120) and [done for done, _ in decoding] == sorted(done for done, _ in decoding)
     kinds = sorted(file.name.split("-")[0] for file in dataset.path.iterdir())
-    assert kinds == ["meta.json", "test", "train", "val"]
+    assert kinds == ["meta.json", "source_files.json", "test", "train", "val"]
 
 
 def test_the_same_request_builds_nothing(clips: Path, tmp_path: Path) -> None:

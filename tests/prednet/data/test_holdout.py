@@ -1,6 +1,8 @@
 from dataclasses import dataclass, replace
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from prednet.data.holdout import SAME_RECORDING, hold_out
 from prednet.data.sources import Plan
@@ -105,3 +107,23 @@ def test_short_recordings_are_left_out_by_name_and_none_left_is_an_error() -> No
 def test_nothing_to_train_on_names_the_option() -> None:
     with pytest.raises(DataError, match="--held-out rule"):
         plan([Span("a", 0, 20), Span("b", 0, 20)], {"a": "val", "b": "test"})
+
+
+@given(
+    lengths=st.lists(st.lists(st.integers(1, 60), min_size=1, max_size=3), min_size=2, max_size=25),
+    roles=st.dictionaries(st.integers(0, 24), st.sampled_from(["val", "test"])),
+)
+def test_no_recording_and_no_drive_lies_on_both_sides_of_a_split(
+    lengths: list[list[int]], roles: dict[int, str]
+) -> None:
+    spans = [Span(f"{g:02d}", 100 * i, 100 * i + n) for g, parts in enumerate(lengths) for i, n in enumerate(parts)]
+    usable = {span.group for span in spans if len(span) >= 10}
+    held = {f"{group:02d}": split for group, split in roles.items()}
+    if len(usable) < 2 or usable <= held.keys():
+        return
+    result = plan(spans, held)
+    groups = {split: {r.group for r in chosen} for split, chosen in result.splits.items()}
+    assert set().union(*groups.values()) == usable and sum(map(len, groups.values())) == len(usable)
+    assert all(groups[held[group]] >= {group} for group in usable & held.keys())
+    whole = {(r.group, r.start, r.stop) for chosen in result.splits.values() for r in chosen}
+    assert whole == {(span.group, span.start, span.stop) for span in spans if len(span) >= 10}

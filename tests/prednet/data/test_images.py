@@ -1,6 +1,7 @@
 import io
 import os
 import struct
+import subprocess
 import zlib
 from pathlib import Path
 
@@ -8,7 +9,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from prednet.data.images import decode_image, image_size, not_media, shown
+from prednet.data.images import decode_image, image_size, not_media, shell_word, shown
 from prednet.errors import DataError
 
 PIXELS = np.random.default_rng(1).integers(0, 256, (20, 31, 3), np.uint8)
@@ -143,3 +144,13 @@ def test_undecodable_name_is_shown_with_escapes() -> None:
     name = os.fsdecode(b"stra\xc3\x9fe_\xff.png")
     assert shown(name) == "straße_\\xff.png"
     shown(name).encode()
+
+
+@pytest.mark.parametrize(
+    "name", [b"plain", b"with space", b"it's", b"caf\xc3\xa9", b"\xff1", b"esc\x1b[31m", b"a\\xffb", b"$HOME"]
+)
+def test_a_shell_reads_the_word_back(name: bytes) -> None:
+    word = shell_word(os.fsdecode(name))
+    assert word.isprintable()
+    told = subprocess.run(["bash", "-c", f"printf %s {word}"], capture_output=True, check=True).stdout
+    assert told == name

@@ -67,7 +67,7 @@ def test_nothing_to_read_names_the_command(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"no\.mp4: no such file"):
         build([tmp_path / "no.mp4"], tmp_path / "out")
     (tmp_path / "empty").mkdir()
-    with pytest.raises(DataError, match="no image in this folder"):
+    with pytest.raises(DataError, match="no video and no image in this folder"):
         build([tmp_path / "empty"], tmp_path / "out")
     with pytest.raises(DataError, match="fps=0 is impossible"):
         build([tmp_path / "no.mp4"], tmp_path / "out", fps=0)
