@@ -1,8 +1,10 @@
 """HMS of models that are no networks: what a trained network must beat before its score means anything."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import Protocol
 
 import numpy as np
+import numpy.typing as npt
 from scipy.ndimage import gaussian_filter
 
 from metrics.hms import hms
@@ -10,32 +12,44 @@ from metrics.rdm import FloatArray, correlation_rdm
 from metrics.stimuli92 import BACKGROUND, Stimuli92
 
 _BLUR_SIGMA = 8.0
+_TILES = 7
 
 
-def pixel_rdm(stimuli: Stimuli92) -> FloatArray:
-    """RDM (92, 92) of the RGB values of the images."""
+class Stimuli(Protocol):
+    """Images (n, H, W, 3) uint8 and the RDM (n, n) that networks are compared with, in one order."""
+
+    @property
+    def images(self) -> npt.NDArray[np.uint8]: ...  # noqa: D102
+
+    @property
+    def human_rdm(self) -> FloatArray: ...  # noqa: D102
+
+
+def pixel_rdm(stimuli: Stimuli) -> FloatArray:
+    """RDM (n, n) of the RGB values of the images."""
     return _image_rdm(stimuli.images)
 
 
-def grey_rdm(stimuli: Stimuli92) -> FloatArray:
-    """RDM (92, 92) of the unweighted mean of the three colour channels."""
+def grey_rdm(stimuli: Stimuli) -> FloatArray:
+    """RDM (n, n) of the unweighted mean of the three colour channels."""
     return _image_rdm(stimuli.images.mean(axis=-1))
 
 
-def blurred_pixel_rdm(stimuli: Stimuli92) -> FloatArray:
-    """RDM (92, 92) of the RGB values after a Gaussian blur of sigma 8 pixels."""
+def blurred_pixel_rdm(stimuli: Stimuli) -> FloatArray:
+    """RDM (n, n) of the RGB values after a Gaussian blur of sigma 8 pixels."""
     return _image_rdm(gaussian_filter(stimuli.images.astype(np.float64), (0, _BLUR_SIGMA, _BLUR_SIGMA, 0)))
 
 
-def pooled_pixel_rdm(stimuli: Stimuli92) -> FloatArray:
-    """RDM (92, 92) of the mean RGB values of 7 x 7 tiles of 25 x 25 pixels."""
+def pooled_pixel_rdm(stimuli: Stimuli) -> FloatArray:
+    """RDM (n, n) of the mean RGB values of 7 x 7 tiles (of the 92 stimuli, 25 x 25 pixels each)."""
     n, height, width, channels = stimuli.images.shape
-    tiles = stimuli.images.reshape(n, 7, height // 7, 7, width // 7, channels)
+    tall, wide = height // _TILES, width // _TILES
+    tiles = stimuli.images[:, : tall * _TILES, : wide * _TILES].reshape(n, _TILES, tall, _TILES, wide, channels)
     return _image_rdm(tiles.mean(axis=(2, 4)))
 
 
-def silhouette_rdm(stimuli: Stimuli92) -> FloatArray:
-    """RDM (92, 92) of the outlines: which pixels differ from the gray background."""
+def silhouette_rdm(stimuli: Stimuli) -> FloatArray:
+    """RDM (n, n) of the outlines: which pixels differ from the gray background."""
     return _image_rdm((stimuli.images != BACKGROUND).any(axis=-1))
 
 
@@ -54,7 +68,7 @@ def monkey_it_rdm(stimuli: Stimuli92) -> FloatArray:
     return stimuli.monkey_rdm
 
 
-IMAGE_BASELINES: dict[str, Callable[[Stimuli92], FloatArray]] = {
+IMAGE_BASELINES: dict[str, Callable[[Stimuli], FloatArray]] = {
     "pixels": pixel_rdm,
     "grey": grey_rdm,
     "blurred pixels": blurred_pixel_rdm,
@@ -71,11 +85,22 @@ REFERENCE_MODELS: dict[str, Callable[[Stimuli92], FloatArray]] = {
 """Models that know the categories, or are a brain; no image model is expected to reach them."""
 
 
-def baselines(stimuli: Stimuli92) -> dict[str, float]:
-    """Name -> HMS in [-1, 1] of every baseline that the stimuli allow, image baselines first. Takes about 2 s."""
+def image_rdms(stimuli: Stimuli) -> dict[str, FloatArray]:
+    """Name -> RDM (n, n) of every image baseline. Takes about 2 s for the 92 stimuli."""
+    return {name: model(stimuli) for name, model in IMAGE_BASELINES.items()}
+
+
+def baselines(stimuli: Stimuli, images: Mapping[str, FloatArray]) -> dict[str, float]:
+    """Name -> HMS in [-1, 1] of every baseline that the stimuli allow: `images` (`image_rdms`), then the others.
+
+    Only of the 92 stimuli are the categories known.
+    """
+    rdms = dict(images)
+    if isinstance(stimuli, Stimuli92):
+        rdms |= {name: model(stimuli) for name, model in REFERENCE_MODELS.items()}
     scores: dict[str, float] = {}
-    for name, rdm in (IMAGE_BASELINES | REFERENCE_MODELS).items():
-        value = hms(rdm(stimuli), stimuli.human_rdm).value
+    for name, rdm in rdms.items():
+        value = hms(rdm, stimuli.human_rdm).value
         if value is not None:
             scores[name] = value
     return scores

@@ -4,19 +4,19 @@ Blanchard, Kinnison, RichardWebster, Bashivan & Scheirer (2019), "A Neurobiologi
 Network Model Search", CVPR. Range [-1, 1], higher = more human-like.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
+from metrics.comparators import SNAP, rho_a, spearman
 from metrics.errors import MetricError
-from metrics.rdm import FloatArray, StreamedGram, align, check_rdm, upper
+from metrics.rdm import FloatArray, StreamedGram, align, check_rdm, rescaled, upper
 
 Status = Literal["ok", "undefined_constant", "undefined_collapsed", "diverged"]
 
-SNAP = 1e-10
 # Float32 rounding leaves correlation distances this far outside of [0, 2]; more is another kind of distance.
 _CLIP_TOLERANCE = 1e-3
 
@@ -38,55 +38,6 @@ class HmsResult:
     n_pairs: int
 
 
-def ranks(values: npt.ArrayLike, snap: float = SNAP) -> FloatArray:
-    """Mean ranks from 1 of finite values (m,), m >= 1; values closer than `snap` to the lowest of their group are tied.
-
-    A group never spans more than `snap`, so a dense run of distinct values does not melt into one tie.
-    """
-    array = np.asarray(values, dtype=np.float64)
-    order = np.argsort(array, kind="stable")
-    ordered = array[order]
-    gaps = np.diff(ordered)
-    starts = np.flatnonzero(np.append(True, (gaps >= snap) & (gaps > 0)))
-    stops = np.append(starts[1:], array.size)
-    # A chain of close values that spans more than `snap` is cut greedily, from its lowest value up.
-    spans = ordered[stops - 1] - ordered[starts]
-    cuts = [cut for run in np.flatnonzero(spans >= snap) for cut in _cuts(ordered, starts[run], stops[run], snap)]
-    starts = np.sort(np.concatenate([starts, np.array(cuts, dtype=np.intp)]))
-    stops = np.append(starts[1:], array.size)
-    result = np.empty(array.size)
-    result[order] = np.repeat((starts + 1 + stops) / 2, stops - starts)
-    return result
-
-
-def _cuts(ordered: FloatArray, start: int, stop: int, snap: float) -> list[int]:
-    cuts: list[int] = []
-    low = start
-    while snap > 0 and ordered[stop - 1] - ordered[low] >= snap:
-        ahead = int(np.searchsorted(ordered[low:stop], ordered[low] + snap, side="left"))
-        low = min(low + max(ahead, 1), stop - 1)
-        cuts.append(low)
-    return cuts
-
-
-def spearman(first: npt.ArrayLike, second: npt.ArrayLike) -> float | None:
-    """Spearman's rank correlation of two (m,) vectors; None when either is constant after snapping."""
-    a, b = _centred_ranks(first), _centred_ranks(second)
-    norm = float(np.sqrt((a @ a) * (b @ b)))
-    return float(np.clip(a @ b / norm, -1.0, 1.0)) if norm > 0 else None
-
-
-def rho_a(first: npt.ArrayLike, second: npt.ArrayLike) -> float:
-    """Spearman's correlation of two (m,) vectors, m >= 2, averaged over all ways to break ties, as in rsatoolbox."""
-    a, b = _centred_ranks(first), _centred_ranks(second)
-    return float(12 * (a @ b) / (a.size**3 - a.size))
-
-
-def _centred_ranks(values: npt.ArrayLike) -> FloatArray:
-    result = ranks(values)
-    return result - (result.size + 1) / 2
-
-
 def hms(
     model_rdm: npt.ArrayLike,
     reference_rdm: npt.ArrayLike,
@@ -96,6 +47,7 @@ def hms(
 ) -> HmsResult:
     """Compare a model's RDM (n, n) with the human RDM (n, n); distances are clipped to [0, 2] and snapped to 1e-10.
 
+    The reference may be of any unit, such as cross-validated distances: see `metrics.rdm.rescaled`.
     With `labels` and `reference_labels` the model is first put into the order of the reference. A non-finite model
     RDM is "diverged"; `hms_from_gram` also tells constant patterns. Inputs are not modified.
     Raises MetricError on shapes, labels or distances that do not fit and on an unusable reference.
@@ -109,7 +61,7 @@ def hms(
     pairs = upper(model)
     if not np.isfinite(pairs).all():
         return HmsResult(None, "diverged", None, pairs.size)
-    pairs = _clip(pairs, "model RDM")
+    pairs = clipped(pairs)
     value = spearman(pairs, reference)
     if value is None:
         return HmsResult(None, "undefined_collapsed", None, pairs.size)
@@ -139,17 +91,30 @@ def _reference_pairs(reference_rdm: npt.ArrayLike, n: int) -> FloatArray:
     pairs = upper(reference)
     if not np.isfinite(pairs).all():
         raise MetricError("The reference RDM holds NaN or infinity; prepare it again: hms data stimuli92")
-    pairs = _clip(pairs, "reference RDM")
+    pairs = rescaled(pairs)
     if float(np.ptp(pairs)) < SNAP:
-        raise MetricError(f"All pairs of the reference RDM are {pairs[0]:.6g}; a rank needs different values.")
+        raise MetricError(
+            f"All pairs of the reference RDM are {upper(reference)[0]:.6g}; a rank needs different values."
+        )
     return pairs
 
 
-def _clip(pairs: FloatArray, name: str) -> FloatArray:
+def since_epoch_0(rows: Sequence[Mapping[str, Any]]) -> list[float | None]:
+    """HMS of each row minus that of the same network (`tid`) at epoch 0, before it was trained; in [-2, 2].
+
+    Rows have `tid`, `epoch` and `hms`; None where either HMS is undefined or epoch 0 was not evaluated.
+    """
+    untrained = {row["tid"]: row["hms"] for row in rows if row["epoch"] == 0}
+    values = [(row["hms"], untrained.get(row["tid"])) for row in rows]
+    return [None if hms is None or first is None else hms - first for hms, first in values]
+
+
+def clipped(pairs: FloatArray) -> FloatArray:
+    """A model's pairs (m,) within [0, 2]; MetricError when they are outside by more than rounding."""
     low, high = float(pairs.min()), float(pairs.max())
     if low < -_CLIP_TOLERANCE or high > 2 + _CLIP_TOLERANCE:
         raise MetricError(
-            f"The {name} spans {low:.6g} to {high:.6g}; distances 1 - correlation lie in [0, 2]. "
+            f"The model RDM spans {low:.6g} to {high:.6g}; distances 1 - correlation lie in [0, 2]. "
             "Compute it with metrics.rdm.correlation_rdm."
         )
     return np.clip(pairs, 0.0, 2.0)

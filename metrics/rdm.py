@@ -74,12 +74,26 @@ class StreamedGram:
         if not (np.isfinite(mean).all() and np.isfinite(gram).all() and np.isfinite(energy).all()):
             self.finite = False
             return
+        self._add(size, mean, gram, precision**2 * energy)
+
+    def merge(self, other: "StreamedGram") -> None:
+        """Add all features of `other`, which stays as it is: as if they had come here. MetricError for another n."""
+        if other.n != self.n:
+            raise MetricError(f"Features of {other.n} stimuli cannot be merged with features of {self.n}.")
+        self.finite = self.finite and other.finite
+        if other.n_features:
+            if self.n_features == 0:
+                self._origin = other._origin.copy()
+            self._add(other.n_features, (other._origin - self._origin) + other._mean, other._gram, other._noise)
+
+    def _add(self, size: int, mean: FloatArray, gram: FloatArray, noise: FloatArray) -> None:
+        """Merge centred moments of `size` features, their means relative to the origin (Chan, Golub & LeVeque)."""
         total = self.n_features + size
         shift = mean - self._mean
         self._gram += gram
         self._gram += np.outer(shift, shift) * (self.n_features * size / total)
         self._mean += shift * (size / total)
-        self._noise += precision**2 * energy
+        self._noise += noise
         self.n_features = total
 
     @property
@@ -156,6 +170,19 @@ def square(pairs: npt.ArrayLike) -> FloatArray:
     return matrix + matrix.T
 
 
+def rescaled(distances: npt.ArrayLike) -> FloatArray:
+    """Distances of any unit, divided by one number so that they span 1 where they are not those of 1 - correlation.
+
+    What lies in [0, 2] and spans at least 1e-3 is returned as it is. Ranks and correlations do not change; differences
+    that are taken for rounding (1e-10) then mean the same in any unit.
+    """
+    array = np.array(distances, dtype=np.float64)
+    span = float(np.ptp(array))
+    if span == 0 or (array.min() >= -1e-3 and array.max() <= 2 + 1e-3 and span >= 1e-3):
+        return array
+    return array / span
+
+
 def align(rdm: npt.ArrayLike, labels: Sequence[str], reference_labels: Sequence[str]) -> FloatArray:
     """`rdm` (n, n) with rows and columns reordered from `labels` to the order of `reference_labels`.
 
@@ -163,10 +190,16 @@ def align(rdm: npt.ArrayLike, labels: Sequence[str], reference_labels: Sequence[
     different orders gives a wrong number without any other sign.
     """
     matrix = check_rdm(rdm, "RDM")
-    place = _places(labels, "labels")
-    _places(reference_labels, "reference labels")
     if len(labels) != matrix.shape[0]:
         raise MetricError(f"{len(labels)} labels were given for an RDM of {matrix.shape[0]} stimuli.")
+    order = order_of(labels, reference_labels)
+    return matrix[np.ix_(order, order)]
+
+
+def order_of(labels: Sequence[str], reference_labels: Sequence[str]) -> list[int]:
+    """Where each of `reference_labels` stands in `labels`; MetricError as `align`."""
+    place = _places(labels, "labels")
+    _places(reference_labels, "reference labels")
     missing = [label for label in reference_labels if label not in place]
     additional = sorted(set(labels) - set(reference_labels))
     if missing or additional:
@@ -174,8 +207,7 @@ def align(rdm: npt.ArrayLike, labels: Sequence[str], reference_labels: Sequence[
             f"Labels do not match the reference: {len(missing)} missing {missing[:3]}, "
             f"{len(additional)} additional {additional[:3]}. Compute both RDMs from the same stimuli."
         )
-    order = [place[label] for label in reference_labels]
-    return matrix[np.ix_(order, order)]
+    return [place[label] for label in reference_labels]
 
 
 def _places(labels: Sequence[str], name: str) -> dict[str, int]:

@@ -32,6 +32,9 @@ _CATEGORY_SIZES = (
     ("natural_object", 23),
     ("artificial_object", 21),
 )
+_CATEGORIES = tuple(name for name, size in _CATEGORY_SIZES for _ in range(size))
+LABELS92 = tuple(f"{number:02d}_{category}" for number, category in enumerate(_CATEGORIES, start=1))
+"""The labels that this project gives the stimuli, in the order of the source, which names none."""
 
 
 @dataclass(frozen=True)
@@ -66,11 +69,10 @@ def load_stimuli92(root: Path) -> Stimuli92:
     brain = scipy.io.loadmat(root / BRAIN_FILE)["RDMs"][0]
     human_rdms = np.array([[session["RDM"] for session in subject] for subject in brain], dtype=np.float64)
     supplement: dict[str, Any] = scipy.io.loadmat(root / STIMULI_FILE)
-    categories = tuple(name for name, size in _CATEGORY_SIZES for _ in range(size))
     return Stimuli92(
         images=np.stack([item["image"] for item in supplement["stimuli_92objs"][0]]),
-        labels=tuple(f"{number:02d}_{category}" for number, category in enumerate(categories, start=1)),
-        categories=categories,
+        labels=LABELS92,
+        categories=_CATEGORIES,
         human_rdms=human_rdms,
         human_rdm=human_rdms.mean(axis=(0, 1)),
         monkey_rdm=square(supplement["RDMs_mIT_hIT_fig1"][0, 0]["RDM"]),

@@ -1,5 +1,6 @@
 import json
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -32,3 +33,18 @@ def oracle(human92: Path) -> dict[str, Any]:
 def oracle_arrays(human92: Path) -> dict[str, np.ndarray]:
     with np.load(human92 / "oracle_features.npz") as arrays:
         return dict(arrays)
+
+
+@pytest.fixture
+def deviations(
+    record_property: Callable[[str, object], None], capsys: pytest.CaptureFixture[str]
+) -> Callable[[str, float, float], None]:
+    """Prints, records and bounds the largest deviation from an oracle."""
+
+    def check(what: str, found: float, bound: float) -> None:
+        record_property("largest_oracle_deviation", f"{what}: {found:.3g}")
+        with capsys.disabled():
+            print(f"\n  {what}: largest deviation {found:.2g} (bound {bound:.0e})", end="")
+        assert found <= bound
+
+    return check

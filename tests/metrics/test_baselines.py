@@ -1,6 +1,6 @@
 import pytest
 
-from metrics.baselines import IMAGE_BASELINES, baselines
+from metrics.baselines import IMAGE_BASELINES, baselines, image_rdms
 from metrics.stimuli92 import Stimuli92
 
 PUBLISHED = {
@@ -16,7 +16,7 @@ PUBLISHED = {
 
 
 def test_all_baselines_with_their_known_values(stimuli92: Stimuli92) -> None:
-    scores = baselines(stimuli92)
+    scores = baselines(stimuli92, image_rdms(stimuli92))
     assert list(scores) == list(PUBLISHED)
     assert scores == pytest.approx(PUBLISHED, abs=5e-4)
 

@@ -6,8 +6,9 @@ import scipy.io
 import scipy.stats
 
 from metrics import baselines as models
+from metrics.comparators import ranks, rho_a, spearman
 from metrics.errors import MetricError
-from metrics.hms import HmsResult, hms, hms_from_gram, ranks, rho_a, spearman
+from metrics.hms import HmsResult, hms, hms_from_gram, since_epoch_0
 from metrics.rdm import StreamedGram, correlation_rdm, square, upper
 from metrics.stimuli92 import Stimuli92
 
@@ -292,3 +293,14 @@ def test_inputs_are_not_modified() -> None:
     hms_from_gram(gram_of(features), reference)
     for array, copy in zip((model, reference, features), copies, strict=True):
         np.testing.assert_array_equal(array, copy)
+
+
+def test_what_training_added() -> None:
+    rows = [
+        {"tid": 0, "epoch": 5, "hms": 0.15},
+        {"tid": 0, "epoch": 0, "hms": 0.1},
+        {"tid": 1, "epoch": 0, "hms": None},
+        {"tid": 1, "epoch": 5, "hms": 0.2},
+        {"tid": 2, "epoch": 5, "hms": 0.3},
+    ]
+    assert since_epoch_0(rows) == [pytest.approx(0.05), 0, None, None, None]

@@ -3,9 +3,9 @@ import tracemalloc
 import numpy as np
 import pytest
 
+from metrics.comparators import spearman
 from metrics.errors import MetricError
-from metrics.hms import spearman
-from metrics.rdm import StreamedGram, align, correlation_rdm, square, upper
+from metrics.rdm import StreamedGram, align, correlation_rdm, rescaled, square, upper
 
 
 def exact_rdm(features: np.ndarray) -> np.ndarray:
@@ -213,3 +213,18 @@ def test_memory_stays_far_below_a_float64_copy_of_the_features() -> None:
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 40e6, "a float64 copy alone would be 128 MB"
+
+
+@pytest.mark.parametrize("unit", [1e-9, 1e-4, 3.0, 1e6])
+def test_distances_of_another_unit_span_one_and_keep_their_ranks(unit: float) -> None:
+    usual = np.random.default_rng(0).uniform(-0.2, 1.5, 45)
+    found = rescaled(unit * usual)
+    assert np.ptp(found) == pytest.approx(1, abs=1e-12)
+    np.testing.assert_array_equal(np.argsort(found), np.argsort(usual))
+    assert spearman(found, usual) == pytest.approx(1, abs=1e-12)
+
+
+def test_distances_of_one_minus_correlation_stay_as_they_are() -> None:
+    pairs = np.random.default_rng(1).uniform(0, 2, 45)
+    np.testing.assert_array_equal(rescaled(pairs), pairs)
+    np.testing.assert_array_equal(rescaled(np.full(3, 7.0)), np.full(3, 7.0))
