@@ -85,7 +85,7 @@ class Attempt:
         self.files.fetch(job, self.checkpoints, worker.say)
         finished: tuple[float, ...] = ()
         if self.config.stopping.threshold_sd is not None:
-            finished = tuple(self.store.finished_hms(worker.name))
+            finished = tuple(self.store.finished_values(worker.name, self.config.stopping.metric))
         return TrialOrder(
             name=worker.name,
             tid=job.tid,
@@ -98,7 +98,7 @@ class Attempt:
             threads=worker.slot.threads,
             checkpoints=tuple(self.checkpoints),
             history=tuple(self.store.epochs(worker.name, job.tid)),
-            finished_hms=finished,
+            finished=finished,
         )
 
     def _serve(self, child: Any, receiver: Any) -> None:
@@ -199,7 +199,7 @@ class Attempt:
                 self.progress = {**self.progress, **payload}
             case "epoch":
                 store.record(job, payload["epoch"], {key: payload[key] for key in payload if key != "epoch"})
-                shown = {key: payload[key] for key in ("hms", "mse", "accuracy")}
+                shown = {key: payload[key] for key in self.config.metrics.names}
                 self.progress = {**self.progress, "evaluated": payload["epoch"], **shown}
             case "checkpoint":
                 store.set_checkpoint(job, payload)

@@ -13,7 +13,8 @@ from metrics.errors import MetricError
 from prednet.errors import PredNetError
 from search.cli_data import app as data_app
 from search.cli_operation import app as operation_app
-from search.cli_options import Mongo, Name, say
+from search.cli_options import Convention, Mongo, Name, SetOption, say
+from search.cli_score import app as score_app
 from search.config_reader import load_config
 from search.errors import EXIT_INTERRUPTED, EXIT_TRIALS_FAILED, HmsError, UsageError
 from search.paths import RunFolder, data_root, results_root
@@ -33,7 +34,6 @@ app = typer.Typer(
 app.add_typer(data_app, name="data", help="Prepare data once; running a command again changes nothing.")
 
 Config = Annotated[Path, typer.Argument(help="YAML file of the search, e.g. configs/quickstart.yaml")]
-SetOption = Annotated[list[str] | None, typer.Option("--set", help="override one value: a.b=c (repeatable)")]
 NameOption = Annotated[str | None, typer.Option("--name", help="name of the search; default: the configuration's")]
 Devices = Annotated[
     str | None, typer.Option(help="comma-separated: cpu, cuda:0,cuda:1; default: all of the class asked for")
@@ -42,10 +42,6 @@ AllowMixed = Annotated[bool, typer.Option(help="take trials that ask for another
 Force = Annotated[
     bool,
     typer.Option("--force-space", help="continue although the search space changed"),
-]
-Convention = Annotated[
-    Literal["tensorflow", "theano"] | None,
-    typer.Option(help="of Keras weights: tensorflow or theano; default: as the file says"),
 ]
 
 
@@ -62,6 +58,7 @@ def run(
 ) -> None:
     """Run or continue a whole search on this machine, then write its report."""
     from search.launch_choice import RunOptions
+    from search.logged_metrics import metrics_of
     from search.run import run_search
     from search.watch import Watcher
 
@@ -70,7 +67,7 @@ def run(
     options = RunOptions(command, workers, devices, allow_mixed, force_space)
     console = Console()
     with shown_progress(console) as progress:
-        watcher = Watcher(console, settings.search.max_trials)
+        watcher = Watcher(console, settings.search.max_trials, metrics_of(settings))
         outcome, report = run_search(Place.given(mongo), settings, options, say=say, progress=progress, watcher=watcher)
     _finish(outcome, settings.search.name, command, report)
 
@@ -93,7 +90,9 @@ def driver(
         settings = resolve_device(store, settings)
         _, lock = open_search(store, settings, command, force_space=force_space)
         with shown_progress(Console()) as progress:
-            note_materials(store, settings, progress)
+            warnings = note_materials(store, settings, progress)
+        for warning in warnings:
+            say(f"warning: {warning}")
         outcome = drive(store, settings, lock, say=say, on_outage=lambda: server.revive(say))
     _finish(outcome, settings.search.name, command, None)
 
@@ -151,22 +150,6 @@ def export(
     with Place.given(mongo).store() as store:
         for path in export_as(store, name, folder, data_root(), format, out or folder.root / "export"):
             say(str(path))
-
-
-@app.command()
-def score(
-    weights: Annotated[Path, typer.Argument(help="network.pt of a trial, or original Keras weights (.hdf5)")],
-    config: Annotated[Path | None, typer.Option(help="configuration whose data and metrics are used")] = None,
-    overrides: SetOption = None,
-    convention: Convention = None,
-    as_json: Annotated[bool, typer.Option("--json", help="print JSON")] = False,
-) -> None:
-    """The three metrics of one network."""
-    from search.score import score_weights
-
-    with shown_progress(Console(stderr=True)) as progress:
-        text = score_weights(weights, config, overrides, convention, as_json=as_json, progress=progress)
-    say(text)
 
 
 @app.command()
@@ -255,7 +238,7 @@ def weights(
     say(convert_weights(source, target, convention=convention, backend=backend, size=size))
 
 
-app.registered_commands += operation_app.registered_commands
+app.registered_commands += [*score_app.registered_commands, *operation_app.registered_commands]
 
 
 def command_line(command: str, config: Path, overrides: list[str] | None, name: str) -> str:

@@ -1,6 +1,6 @@
 """Arguments and options that several commands share."""
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -12,6 +12,11 @@ Mongo = Annotated[
     typer.Option(
         "--mongo", help="file with a MongoDB URI, or one without password; default: HMS_MONGO, else the embedded server"
     ),
+]
+SetOption = Annotated[list[str] | None, typer.Option("--set", help="override one value: a.b=c (repeatable)")]
+Convention = Annotated[
+    Literal["tensorflow", "theano"] | None,
+    typer.Option(help="of Keras weights: tensorflow or theano; default: as the file says"),
 ]
 
 

@@ -4,26 +4,24 @@ Everything that can change a number belongs to one of two hashes: `space` (what 
 (how a point becomes metrics). The name, the number of trials and the lease do not.
 """
 
-import difflib
 import hashlib
 import json
-from typing import Annotated, Any, Literal
+import re
+from pathlib import Path
+from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import Field, field_validator, model_validator
 
+from search.config_section import PositiveInt, Section, nearest
+from search.metric_sections import (
+    MetricsSection,
+    StoppingSection,
+    metrics_hashed,
+)
 from search.space import Distribution, check_support, parse_distribution
 
 FREE_TRAINING_KEYS = frozenset({"recompute_every", "tensorboard"})
 NAME_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$"
-
-
-class Section(BaseModel):
-    """A frozen part of the configuration in which an unknown key is an error."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
-
-
-PositiveInt = Annotated[int, Field(ge=1)]
 
 
 class SearchSection(Section):
@@ -38,7 +36,7 @@ class SearchSection(Section):
     max_trials: PositiveInt = 95
     replicates: PositiveInt = 1
     seed: int = Field(default=0, ge=0)
-    guide: Literal["hms", "mse", "accuracy"] = "hms"
+    guide: str = "hms"
     lease_seconds: float = Field(default=180.0, gt=0)
     heartbeat_seconds: float = Field(default=30.0, gt=0)
     grace_seconds: float = Field(default=25.0, gt=0)
@@ -56,11 +54,39 @@ class SearchSection(Section):
 
 
 class DataSection(Section):
-    """The prepared video: `demo`, a name under `HMS_DATA/video`, or a path to a cache; frame size in pixels."""
+    """The prepared video: `demo`, a name under `HMS_DATA/video`, or a path to a cache; frame size in pixels.
+
+    `transfer`: further prepared videos on whose test recordings each network is tested when its trial ends. The tables
+    get `mse_NAME`, `mse_NAME_status` and `mse_NAME_previous_frame` for each.
+    """
 
     dataset: str = "demo"
     height: PositiveInt = 128
     width: PositiveInt = 160
+    transfer: tuple[str, ...] = ()
+
+    @field_validator("transfer")
+    @classmethod
+    def _columns_of_their_own(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        taken = {"mse", "mse_status", "mse_previous_frame", "mse_test", "mse_best"}
+        for name in value:
+            column = transfer_column(name)
+            mine = {column, f"{column}_status", f"{column}_previous_frame"}
+            if not re.fullmatch(NAME_PATTERN, Path(name).name) or mine & taken:
+                raise ValueError(f"`{name}` would give no columns of its own: prepare it again with another --name")
+            taken |= mine
+        return value
+
+    @model_validator(mode="after")
+    def _another(self) -> "DataSection":
+        if self.dataset in self.transfer:
+            raise ValueError(f"transfer names `{self.dataset}`, the training data: its test error is mse_test already")
+        return self
+
+    @property
+    def transfer_columns(self) -> dict[str, str]:
+        """`mse_NAME` of each transfer dataset -> what `transfer` calls it."""
+        return {transfer_column(name): name for name in self.transfer}
 
 
 class NetworkSection(Section):
@@ -108,70 +134,6 @@ class TrainingSection(Section):
     toy_seconds: float = Field(default=0.05, ge=0)
 
 
-class HmsSection(Section):
-    """Human-model similarity: frames a static clip, how 175x175 stimuli map to the network's size."""
-
-    frames: int = Field(default=5, ge=2)
-    mapping: Literal["stretch", "pad", "crop"] = "stretch"
-
-
-class MseSection(Section):
-    """Next-frame MSE: at most this many fixed windows, evenly spaced over the validation recordings."""
-
-    max_windows: PositiveInt | None = None
-
-
-class MatchingSection(Section):
-    """Object matching: the Gazoobian pool and the trials drawn from it."""
-
-    preset: Literal["mix_m", "mix_l"] = "mix_l"
-    objects: int = Field(default=100, ge=2)
-    views: int = Field(default=12, ge=2)
-    trials: PositiveInt = 500
-    gallery: int = Field(default=50, ge=2)
-    same_family: int = Field(default=7, ge=0)
-    seed: int = Field(default=0, ge=0)
-    frames: int = Field(default=5, ge=2)
-
-    @model_validator(mode="after")
-    def _gallery_fits(self) -> "MatchingSection":
-        if self.gallery > self.objects:
-            raise ValueError(
-                f"gallery is {self.gallery} but only {self.objects} objects exist: each image of a gallery "
-                "shows another object; raise metrics.matching.objects or lower metrics.matching.gallery"
-            )
-        return self
-
-
-class MetricsSection(Section):
-    """The three metrics and how often (epochs) they are logged; epoch 0 and the last are always logged."""
-
-    every: PositiveInt = 5
-    hms: HmsSection = HmsSection()
-    mse: MseSection = MseSection()
-    matching: MatchingSection = MatchingSection()
-
-
-class StoppingSection(Section):
-    """The stopping rule; see `search.stopping`. `window` in epochs, both ends included."""
-
-    rule: Literal["stability", "threshold", "none"] = "stability"
-    window: PositiveInt = 25
-    tolerance: float = Field(default=0.01, ge=0)
-    ddof: Literal[0, 1] = 0
-    min_epochs: int = Field(default=0, ge=0)
-    threshold: float | None = None
-    threshold_sd: float | None = None
-    threshold_after: PositiveInt = 20
-    collapsed_after: PositiveInt = 6
-
-    @model_validator(mode="after")
-    def _threshold_given(self) -> "StoppingSection":
-        if self.rule == "threshold" and (self.threshold is None) == (self.threshold_sd is None):
-            raise ValueError("rule `threshold` needs exactly one of threshold (0.161 in the paper) and threshold_sd")
-        return self
-
-
 SBATCH_OWN = ("array", "error", "job_name", "open_mode", "output", "signal")
 
 
@@ -192,7 +154,7 @@ class SlurmSection(Section):
     minutes: PositiveInt = 1440
     requeue: bool = True
     setup: tuple[str, ...] = ()
-    additional: dict[str, bool | int | float | str] = {}
+    additional: dict[str, bool | int | float | str] = Field(default_factory=dict)
 
     @field_validator("additional")
     @classmethod
@@ -244,6 +206,9 @@ class SearchConfig(Section):
                 f"frames of {self.data.height}x{self.data.width} do not halve {layers - 1} times: with {layers} "
                 f"layers data.height and data.width must divide by {factor}"
             )
+        for key, metric in (("search.guide", self.search.guide), ("stopping.metric", self.stopping.metric)):
+            if metric not in self.metrics.names:
+                raise ValueError(f"{key} is `{metric}`, which is not logged{nearest(metric, list(self.metrics.names))}")
         if self.stopping.window % self.metrics.every:
             raise ValueError(
                 f"stopping.window is {self.stopping.window} epochs, no multiple of metrics.every ({self.metrics.every})"
@@ -260,6 +225,9 @@ class SearchConfig(Section):
         search = document["search"]
         training = {key: document[key] for key in ("data", "network", "training", "metrics", "stopping")}
         training["training"] = {k: v for k, v in document["training"].items() if k not in FREE_TRAINING_KEYS}
+        if not self.data.transfer:  # which an earlier version did not have
+            training["data"] = {key: value for key, value in document["data"].items() if key != "transfer"}
+        training |= metrics_hashed(document)
         training["search"] = {key: search[key] for key in ("algorithm", "seed", "guide", "replicates")}
         return {"space": digest(document["space"]), "training": digest(training)}
 
@@ -273,6 +241,11 @@ class SearchConfig(Section):
         return {"device_class": self.training.device, "precision": self.training.precision}
 
 
+def transfer_column(name: str) -> str:
+    """The column of the error on a transfer dataset, by its name or the last part of its path."""
+    return f"mse_{Path(name).name}"
+
+
 def digest(value: Any) -> str:
     """sha256 (hex) of the canonical JSON of `value`."""
     return hashlib.sha256(json.dumps(value, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
@@ -284,9 +257,3 @@ def searchable_names(layers: int) -> list[str]:
     names += [f"filter_size_A{layer}" for layer in range(1, layers)]
     names += [f"filter_size_{unit}{layer}" for unit in ("Ahat", "R") for layer in range(1, layers + 1)]
     return names
-
-
-def nearest(word: str, choices: list[str]) -> str:
-    """`: did you mean X?`, or the list of valid names where none is near."""
-    close = difflib.get_close_matches(word, choices, n=1, cutoff=0.5)
-    return f": did you mean `{close[0]}`?" if close else f"; valid names: {', '.join(choices)}"

@@ -3,12 +3,13 @@
 import json
 import re
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import yaml
 from pydantic import ValidationError
 
-from search.config import SearchConfig, nearest
+from search.config import SearchConfig
+from search.config_section import nearest
 from search.errors import ConfigError
 
 
@@ -100,5 +101,6 @@ def _fields_at(location: tuple[Any, ...]) -> list[str]:
     for part in location:
         if part == "space":  # below it stand a distribution's own fields
             return ["kind", "values", "low", "high", "step"]
-        model = model.model_fields[part].annotation
+        # Below a mapping stands what its values are.
+        model = model.model_fields[part].annotation if hasattr(model, "model_fields") else get_args(model)[1]
     return list(model.model_fields)

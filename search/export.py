@@ -5,7 +5,7 @@
 
 import json
 import shutil
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from datetime import datetime
 from pathlib import Path
@@ -14,43 +14,23 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from metrics.baselines import baselines
+from metrics.baselines import baselines, image_rdms
 from metrics.errors import StimuliError
+from metrics.hms import since_epoch_0
+from metrics.metric import Metric
 from metrics.noise_ceiling import noise_ceiling, self_similarity
 from metrics.stimuli92 import load_stimuli92
+from metrics.stimulus_sets import STIMULI92, open_stimuli
 from search.checkpoints import SHOWN, WEIGHTS, fetch_artifacts
 from search.errors import FileDamaged
-from search.paths import RunFolder, stimuli_path
+from search.logged_metrics import as_described, metric_columns
+from search.paths import RunFolder, brain_path, stimuli_path
 from search.store import State, Store
 
-RESULT_COLUMNS = (
-    "status",
-    "finish",
-    "reason",
-    "unmoved",
-    "loss",
-    "epochs_planned",
-    "epochs_trained",
-    "stable_epoch",
-    "hms",
-    "hms_status",
-    "rho_a",
-    "mse",
-    "mse_status",
-    "mse_previous_frame",
-    "mse_test",
-    "accuracy",
-    "accuracy_status",
-    "best_epoch",
-    "hms_best",
-    "mse_best",
-    "accuracy_best",
-    "n_parameters",
-    "device",
-    "precision",
-    "threads",
-)
-PARTS = ("training", "validation", "hms", "mse", "matching")
+FIRST_COLUMNS = ("status", "finish", "reason", "unmoved", "loss", "epochs_planned", "epochs_trained", "stable_epoch")
+LAST_COLUMNS = ("n_parameters", "device", "precision", "threads")
+# Columns of a metric that stand beside it, whether or not a trial got so far as to have them.
+BESIDE = {"hms": ("rho_a",), "mse": ("mse_previous_frame", "mse_test")}
 
 
 def export_tables(store: Store, name: str, folder: RunFolder, data_root: Path, out: Path | None = None) -> Path:
@@ -65,7 +45,7 @@ def export_tables(store: Store, name: str, folder: RunFolder, data_root: Path, o
     trial_seconds = [job["result"].get("seconds", {}) for job in store.jobs(name)]
     document = search_document(search, trials, epochs, trial_seconds)
     document["warnings"] += fetch_artifacts(store, name, folder, SHOWN)
-    document |= _brain(out, data_root, search["config"])
+    document |= write_brain(out, data_root, search["config"])
     text = json.dumps(document, indent=1, default=str, allow_nan=False)
     _replace(out / "search.json", lambda path: path.write_text(text, encoding="utf-8"))
     for tid in trials["tid"]:
@@ -75,13 +55,14 @@ def export_tables(store: Store, name: str, folder: RunFolder, data_root: Path, o
 
 def trials_table(store: Store, name: str) -> pd.DataFrame:
     """One row a trial, by tid; undefined metrics are empty, with the status that says why."""
-    rows = []
+    metrics = as_described(store.search(name).get("metrics"))
+    rows, fixed = [], result_columns(metrics)
     for job in store.jobs(name):
         result = job.get("result") or {}
         row: dict[str, Any] = {"tid": job["tid"], "point": job["point"], "replicate": job["replicate"]}
         row["state"] = State(job["state"]).name
-        row |= {column: result.get(column) for column in RESULT_COLUMNS}
-        row |= {key: value for key, value in result.items() if key.startswith("accuracy_") and key not in row}
+        row |= {column: result.get(column) for column in fixed}
+        row |= {key: value for key, value in metric_columns(metrics, result).items() if key not in row}
         row |= {
             "owner": _owner(job),
             "attempts": job.get("attempt", 0),
@@ -94,17 +75,31 @@ def trials_table(store: Store, name: str) -> pd.DataFrame:
         row |= {f"result.{key}": value for key, value in (result.get("imported") or {}).items()}
         row |= {f"param.{key}": value for key, value in job["params"].items()}
         rows.append(row)
-    columns = ["tid", "point", "replicate", "state", *RESULT_COLUMNS, "owner", "attempts", "preemptions"]
+    columns = ["tid", "point", "replicate", "state", *fixed, "owner", "attempts", "preemptions"]
     columns += ["book_time", "end_time", "seconds", "error"]
     table = pd.DataFrame(rows)
     return table.reindex(columns=[*columns, *(c for c in table.columns if c not in columns)])
 
 
+def result_columns(metrics: Mapping[str, Metric]) -> list[str]:
+    """The columns that every trial has: how it ended, its metrics, those of its best-validation network, where it ran.
+
+    Others that a metric gives follow at the end of the table.
+    """
+    own = [column for name in metrics for column in (name, f"{name}_status", *BESIDE.get(name, ()))]
+    return [*FIRST_COLUMNS, *own, "best_epoch", *(f"{name}_best" for name in metrics), *LAST_COLUMNS]
+
+
 def epochs_table(store: Store, name: str) -> pd.DataFrame:
     """One row an evaluated epoch of a trial, by (tid, epoch)."""
-    table = pd.DataFrame(store.epochs(name))
-    first = ["tid", "epoch", "attempt", "hms", "hms_status", "mse", "mse_status", "mse_previous_frame"]
-    first += ["accuracy", "accuracy_status", "train_loss", "val_loss", "learning_rate", "window_sd", "stable"]
+    rows = list(store.epochs(name))
+    table = pd.DataFrame(rows)
+    if rows and "hms" in table:
+        table["hms_since_epoch_0"] = since_epoch_0([{"hms": None, **row} for row in rows])
+    first = ["tid", "epoch", "attempt"]
+    for metric in as_described(store.search(name).get("metrics")):
+        first += [metric, f"{metric}_status", *(["mse_previous_frame"] if metric == "mse" else [])]
+    first += ["train_loss", "val_loss", "learning_rate", "window_sd", "stable"]
     rest = [column for column in table.columns if column not in first and column not in ("_id", "exp_key")]
     return table.reindex(columns=[*first, *rest])
 
@@ -113,10 +108,11 @@ def search_document(
     search: dict[str, Any], trials: pd.DataFrame, epochs: pd.DataFrame, trial_seconds: list[dict[str, float]]
 ) -> dict[str, Any]:
     """`search.json`: what ran, on what, when, and where the time went (seconds, summed over trials)."""
-    config = search["config"]
+    config, metrics = search["config"], as_described(search.get("metrics"))
+    parts = dict.fromkeys(["training", "validation", *(metric.part for metric in metrics.values())])
     done = trials["state"] == "DONE"
     seconds = {"preparation": float(search.get("preparation_seconds") or 0.0)}
-    seconds |= {part: float(epochs[f"seconds_{part}"].sum()) for part in PARTS if f"seconds_{part}" in epochs}
+    seconds |= {part: float(epochs[f"seconds_{part}"].sum()) for part in parts if f"seconds_{part}" in epochs}
     seconds |= {
         part: sum(job[part] for job in trial_seconds if part in job) for part in ("conclusion", "checkpoint", "store")
     }
@@ -135,6 +131,7 @@ def search_document(
         "algorithm": config["search"]["algorithm"],
         "replicates": config["search"]["replicates"],
         "stopping": config["stopping"],
+        "metrics": search.get("metrics") or [metric.description() for metric in metrics.values()],
         "data": _data(materials),
         "materials": materials,
         "mse_windows_digest": (materials.get("digests") or {}).get("mse_windows"),
@@ -143,7 +140,7 @@ def search_document(
         "mixed_precision": mixed,
         "wall_seconds": search.get("wall_seconds"),
         "seconds": seconds,
-        "warnings": [],
+        "warnings": list(materials.get("warnings") or []),
         "rerun_command": search.get("command"),
     }
 
@@ -192,27 +189,34 @@ def reduced_sizes(config: dict[str, Any]) -> dict[str, dict[str, Any]]:
     return {key: {"ours": ours, "paper": paper} for key, (ours, paper) in pairs.items() if ours != paper}
 
 
-def _brain(out: Path, data_root: Path, config: dict[str, Any]) -> dict[str, Any]:
-    """Human RDM, baselines and noise ceiling, where the 92 stimuli are on this machine."""
+def write_brain(out: Path, data_root: Path, config: dict[str, Any]) -> dict[str, Any]:
+    """Write `brain.npz`; return baselines and noise ceiling: nothing where the stimuli are not on this machine."""
+    name = (config["metrics"].get("hms") or {}).get("stimuli", STIMULI92)
     try:
-        stimuli = load_stimuli92(stimuli_path(data_root))
+        stimuli = (
+            load_stimuli92(stimuli_path(data_root)) if name == STIMULI92 else open_stimuli(brain_path(data_root, name))
+        )
     except StimuliError:
         return {}
-    ceiling = noise_ceiling(stimuli.human_rdms)
+    images = image_rdms(stimuli)
     arrays = {
         "human_rdm": stimuli.human_rdm.astype(np.float32),
         "subject_rdms": stimuli.human_rdms.mean(axis=1).astype(np.float32),
         "categories": np.array(stimuli.categories),
         "labels": np.array(stimuli.labels),
+        "reference": np.array("Human IT" if name == STIMULI92 else name),
+        "image_names": np.array(list(images)),
+        "image_rdms": np.array(list(images.values()), dtype=np.float32),
     }
     temporary = out / "brain.part.npz"
     np.savez_compressed(temporary, **arrays)
     temporary.replace(out / "brain.npz")
-    return {
-        "hms_baselines": baselines(stimuli),
-        "noise_ceiling": asdict(ceiling),
-        "human_self_similarity": asdict(self_similarity(stimuli.human_rdms)),
-    }
+    facts: dict[str, Any] = {"hms_baselines": baselines(stimuli, images)}
+    if len(stimuli.human_rdms) >= 2:
+        facts["noise_ceiling"] = asdict(noise_ceiling(stimuli.human_rdms))
+    if name == STIMULI92:
+        facts["human_self_similarity"] = asdict(self_similarity(stimuli.human_rdms))
+    return facts
 
 
 def export_weights(store: Store, name: str, folder: RunFolder, out: Path) -> list[Path]:

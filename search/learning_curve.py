@@ -60,10 +60,11 @@ class LearningCurve:
 
             # What an earlier attempt wrote from this epoch on is struck out.
             self._writers[run] = SummaryWriter(str(self.folder / "tensorboard" / run), purge_step=epoch)
-        for name, value in values.items():
-            if value is not None and math.isfinite(value):
-                self._writers[run].add_scalar(name, value, epoch)
-        self._writers[run].flush()
+        with contextlib.suppress(OSError):  # a full disk costs events, not the trial
+            for name, value in values.items():
+                if value is not None and math.isfinite(value):
+                    self._writers[run].add_scalar(name, value, epoch)
+            self._writers[run].flush()
 
     def _write_row(self, row: dict[str, float]) -> None:
         self.rows = [earlier for earlier in self.rows if earlier["epoch"] < row["epoch"]] + [row]

@@ -3,10 +3,11 @@
 `prepare` builds what is missing (idempotent, safe to call from several processes); `Materials` is what a trial gets.
 """
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,14 +15,18 @@ from numpy.typing import NDArray
 from metrics.gazoobian.dataset import prepare_gazoobian
 from metrics.gazoobian.objects import ObjectSet
 from metrics.matching import MatchingTrials, draw_trials
-from metrics.stimuli92 import Stimuli92, prepare_stimuli92, resize_stimuli
+from metrics.references import Reference
+from metrics.stimuli92 import Stimuli92, resize_stimuli
+from metrics.stimulus_sets import StimulusSet
 from prednet.data.cache import VideoDataset, describe
 from prednet.data.demo import prepare_demo
 from prednet.data.sequences import Windows, evaluation_windows, windows_digest
 from prednet.errors import DataError
-from search.config import SearchConfig
-from search.paths import gazoobian_path, stimuli_path, video_path
+from search.config import DataSection, SearchConfig
+from search.logged_metrics import metric_versions
+from search.paths import gazoobian_path, video_path
 from search.progress import Progress
+from search.stimuli import references_of, stimuli_of
 
 
 @dataclass(frozen=True)
@@ -30,13 +35,15 @@ class Materials:
 
     config: SearchConfig
     dataset: VideoDataset
-    stimuli: Stimuli92
+    stimuli: Stimuli92 | StimulusSet
     objects: ObjectSet
     trials: MatchingTrials
+    references: Mapping[str, Reference] = field(default_factory=dict)
+    transfer: Mapping[str, VideoDataset] = field(default_factory=dict)
 
     @cached_property
     def stimulus_images(self) -> NDArray[np.uint8]:
-        """The 92 stimuli at the network's size, (92, H, W, 3)."""
+        """The stimuli at the network's size, (n, H, W, 3)."""
         height, width = self.dataset.size
         return resize_stimuli(self.stimuli.images, height, width, self.config.metrics.hms.mapping)
 
@@ -50,11 +57,29 @@ class Materials:
         """The disjoint windows of the test recordings, touched once when a trial ends; None without a test split."""
         return self._fixed("test") if self.dataset.has_split("test") else None
 
-    def _fixed(self, split: str) -> Windows:
+    @cached_property
+    def transfer_windows(self) -> dict[str, Windows]:
+        """Column -> the disjoint windows of that transfer dataset's test recordings (without them: validation)."""
+        return {
+            column: self._fixed("test" if dataset.has_split("test") else "val", dataset)
+            for column, dataset in self.transfer.items()
+        }
+
+    @property
+    def warnings(self) -> list[str]:
+        """What forbids to set numbers of this search side by side."""
+        mine = self.dataset.meta["resize"]
+        return [
+            f"{column} is of frames resized by another rule ({dataset.meta['resize']}) than mse and mse_test ({mine}): "
+            "the rule alone changes such errors up to twofold, so compare each with its previous-frame error only"
+            for column, dataset in self.transfer.items()
+            if dataset.meta["resize"] != mine
+        ]
+
+    def _fixed(self, split: str, dataset: VideoDataset | None = None) -> Windows:
         """Disjoint windows, at most `metrics.mse.max_windows`, evenly spaced: the same for all networks."""
-        return evaluation_windows(
-            self.dataset.split(split), self.config.training.nt, self.config.metrics.mse.max_windows
-        )
+        frames = (dataset or self.dataset).split(split)
+        return evaluation_windows(frames, self.config.training.nt, self.config.metrics.mse.max_windows)
 
     def describe(self) -> dict[str, Any]:
         """Plain facts for provenance and the report: data, sizes, digests."""
@@ -63,12 +88,25 @@ class Materials:
             "train_windows": len(Windows(self.dataset.split("train"), self.config.training.nt, "all")),
             "mse_windows": len(self.mse_windows),
             "test_windows": len(self.test_windows) if self.test_windows is not None else 0,
+            "transfer": {
+                column: {
+                    "video": describe(self.transfer[column]),
+                    "split": windows.split.name,
+                    "windows": len(windows),
+                }
+                for column, windows in self.transfer_windows.items()
+            },
+            "warnings": self.warnings,
             "stimuli": {"count": len(self.stimulus_images), "mapping": self.config.metrics.hms.mapping},
             "objects": {"images": len(self.objects.images), "trials": len(self.trials.probe)},
             "digests": {
                 "video": self.dataset.fingerprint,
                 "mse_windows": windows_digest(self.mse_windows),
                 "objects": self.objects.digest,
+                **({"stimuli": self.stimuli.digest} if isinstance(self.stimuli, StimulusSet) else {}),
+                **{f"reference {name}": reference.digest for name, reference in self.references.items()},
+                **{column: windows_digest(windows) for column, windows in self.transfer_windows.items()},
+                **metric_versions(self.config),
             },
         }
 
@@ -80,8 +118,8 @@ def prepare(config: SearchConfig, root: Path, progress: Progress | None = None) 
         DataError, StimuliError, MetricError: a source is missing or broken; the message names the next command.
     """
     height, width = config.data.height, config.data.width
-    dataset = open_video(config, root, progress)
-    stimuli = prepare_stimuli92(stimuli_path(root), progress=progress)
+    dataset = open_video(config.data, root, progress)
+    stimuli = stimuli_of(config, root, progress)
     matching = config.metrics.matching
     pool = prepare_gazoobian(
         gazoobian_path(root, matching, height, width),
@@ -93,6 +131,7 @@ def prepare(config: SearchConfig, root: Path, progress: Progress | None = None) 
         seed=matching.seed,
         progress=progress,
     )
+    references = references_of(config, root, stimuli)
     trials = draw_trials(
         pool,
         n_trials=matching.trials,
@@ -100,25 +139,43 @@ def prepare(config: SearchConfig, root: Path, progress: Progress | None = None) 
         seed=matching.seed,
         same_family=matching.same_family,
     )
-    return Materials(config, dataset, stimuli, pool, trials)
+    transfer = {
+        column: open_video(config.data.model_copy(update={"dataset": name}), root, progress, key="transfer")
+        for column, name in config.data.transfer_columns.items()
+    }
+    return Materials(config, dataset, stimuli, pool, trials, references, transfer)
 
 
-def open_video(config: SearchConfig, root: Path, progress: Progress | None = None) -> VideoDataset:
-    """The prepared video of a configuration; only the demo is built here, everything else by `hms data`."""
-    path = video_path(root, config.data)
-    height, width = config.data.height, config.data.width
-    if config.data.dataset == "demo":
+def open_video(
+    data: DataSection, root: Path, progress: Progress | None = None, *, key: Literal["dataset", "transfer"] = "dataset"
+) -> VideoDataset:
+    """The prepared video `data.dataset`; only the demo is built here, everything else by `hms data`.
+
+    `key`: where the configuration names it, for the message.
+    """
+    path = video_path(root, data)
+    height, width = data.height, data.width
+    if data.dataset == "demo":
         dataset = prepare_demo(path, height=height, width=width, progress=progress)
     elif not path.exists():
+        other = "pass --set data.dataset=demo" if key == "dataset" else "do without: --set data.transfer=[]"
         raise DataError(
-            f"the video data `{config.data.dataset}` are not prepared: {path} does not exist. Prepare them with "
-            f"`hms data kitti DIR --name {config.data.dataset}` (or hkl, video), or pass --set data.dataset=demo"
+            f"the video data `{data.dataset}` (data.{key}) are not prepared: {path} does not exist. Prepare them with "
+            f"`hms data kitti DIR --name {data.dataset}` (or hkl, video, vlog), or {other}"
         )
     else:
         dataset = VideoDataset.open(path)
     if dataset.size != (height, width):
+        size = f"--height {height} --width {width}"
+        other = f"--set data.height={dataset.size[0]} --set data.width={dataset.size[1]}"
+        mend = f"Pass {other}, or prepare them at that size" if key == "dataset" else "Prepare them at that size"
         raise DataError(
-            f"{path} holds frames of {dataset.size[0]}x{dataset.size[1]}, the configuration asks for {height}x{width}. "
-            f"Pass --set data.height={dataset.size[0]} --set data.width={dataset.size[1]}, or prepare them at that size"
+            f"{path} (data.{key}) holds frames of {dataset.size[0]}x{dataset.size[1]}, the configuration asks for "
+            f"{height}x{width}. {mend}: `hms data {dataset.meta['kind']} ... {size}`"
+        )
+    if key == "transfer" and not (dataset.has_split("test") or dataset.has_split("val")):
+        raise DataError(
+            f"{path} (data.transfer) has neither test nor validation recordings to test on. Prepare it again with some "
+            "held out, for example `hms data vlog DIR --test 1`"
         )
     return dataset

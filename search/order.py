@@ -20,7 +20,8 @@ class TrialOrder:
     """One attempt at one trial, as plain values.
 
     `history` holds the metrics rows already stored, `checkpoints` those recorded, newest first; the `epoch` of a
-    checkpoint is the last one evaluated before it. `finished_hms` are the last HMS of networks that finished.
+    checkpoint is the last one evaluated before it. `finished` are the last values of the stopping rule's
+    metric of networks that finished.
     """
 
     name: str
@@ -34,4 +35,4 @@ class TrialOrder:
     threads: int
     checkpoints: tuple[dict[str, Any], ...] = ()
     history: tuple[dict[str, Any], ...] = ()
-    finished_hms: tuple[float, ...] = ()
+    finished: tuple[float, ...] = ()

@@ -104,10 +104,7 @@ def frame_size(asked: str | None, weights: Path, model: PredNet) -> tuple[int, i
         UsageError, ModelError: what was asked for is no size, or doesn't fit the network.
     """
     if asked is not None:
-        parts = asked.lower().split("x")
-        if len(parts) != 2 or not all(part.isascii() and part.isdigit() and int(part) for part in parts):
-            raise UsageError(f"--size {asked} is no size: give HEIGHTxWIDTH in pixels, such as 128x160")
-        height, width = int(parts[0]), int(parts[1])
+        height, width = read_size(asked)
         model.config.check_frames(height, width)
         return height, width
     if weights.suffix not in KERAS_SUFFIXES and (trained := load_checkpoint(weights).get("frame_size")):
@@ -115,6 +112,14 @@ def frame_size(asked: str | None, weights: Path, model: PredNet) -> tuple[int, i
     divisor = 2 ** (model.config.n_layers - 1)
     height, width = (max(divisor, round(side / divisor) * divisor) for side in USUAL_SIZE)
     return height, width
+
+
+def read_size(asked: str) -> tuple[int, int]:
+    """(height, width) of `HEIGHTxWIDTH` as typed; UsageError when it is no size."""
+    parts = asked.lower().split("x")
+    if len(parts) != 2 or not all(part.isascii() and part.isdigit() and int(part) for part in parts):
+        raise UsageError(f"--size {asked} is no size: give HEIGHTxWIDTH in pixels, such as 128x160")
+    return int(parts[0]), int(parts[1])
 
 
 def run(

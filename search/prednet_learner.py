@@ -1,4 +1,4 @@
-"""The learner of a real search: one PredNet on one device, trained on video and scored by the three metrics."""
+"""The learner of a real search: one PredNet on one device, trained on video and scored by the metrics."""
 
 import time
 from typing import Any
@@ -7,18 +7,19 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from metrics.registry import METRICS
 from prednet.checkpoint import save_checkpoint
 from prednet.cost import count_parameters
 from prednet.data.sequences import Windows, epoch_batches
 from prednet.model import PredNet
 from prednet.train import Trainer
 from search.artifacts import write_predictions, write_rdm
-from search.evaluate import evaluate, human_model_similarity, next_frame_error
+from search.evaluate import evaluate, measured, next_frame_error
 from search.learning_curve import LearningCurve
+from search.logged_metrics import metrics_of
 from search.materials import Materials, prepare
 from search.networks import plan_trial
 from search.order import Check, TrialOrder
+from search.transfer import transfer_errors
 
 
 class PredNetLearner:
@@ -27,6 +28,7 @@ class PredNetLearner:
     def __init__(self, order: TrialOrder) -> None:
         torch.set_num_threads(order.threads)
         self.order = order
+        self.metrics = metrics_of(order.config)
         self.materials: Materials = prepare(order.config, order.data_root)
         self.plan = plan_trial(order.config, order.params)
         self.epochs = self.plan.epochs
@@ -69,11 +71,11 @@ class PredNetLearner:
 
     def evaluate(self, check: Check) -> dict[str, Any]:
         """All metrics, the losses of the newest epoch, and the learning rate that it used."""
-        row, self.rdm = evaluate(self.model, self.materials, between=check)
+        row, self.rdm = evaluate(self.model, self.materials, self.metrics, between=check)
         row.update(train_loss=self.train_loss, val_loss=self.val_loss, learning_rate=self.trainer.learning_rate)
         self.latest = row
         epoch = self.trainer.epoch + 1 if self.trainer.steps else 0
-        self.curve.events("evaluation", epoch, {metric: row[metric] for metric in METRICS})
+        self.curve.events("evaluation", epoch, {metric: row[metric] for metric in self.metrics})
         return dict(row)
 
     def state(self) -> dict[str, Any]:
@@ -99,11 +101,12 @@ class PredNetLearner:
         found |= {"best_epoch": self.best["epoch"], "best_val_loss": self.best["val_loss"]}
         if self.materials.test_windows is not None:
             found["mse_test"] = next_frame_error(self.model, self.materials.test_windows, check)["mse"]
+        found |= transfer_errors(self.model, self.materials, check)
         facts = {"config": network, "frame_size": list(self.materials.dataset.size)}
         save_checkpoint(folder / "network.pt", {**facts, "model": self.model.state_dict()})
         if self.rdm is None and self.latest["hms"] is not None:
             # The trial was resumed after its last evaluation.
-            _, self.rdm = human_model_similarity(self.model, self.materials, check)
+            self.rdm = measured(self.metrics["hms"], self.model, self.materials, check).get("rdm")
         if self.rdm is not None:
             write_rdm(folder, self.rdm, self.materials.stimuli.labels)
         write_predictions(folder, self.model, self.materials.mse_windows)
@@ -112,8 +115,8 @@ class PredNetLearner:
         if self.best["val_loss"] != self.val_loss:
             best = PredNet(self.plan.network).to(self.trainer.device)
             best.load_state_dict(self.best["weights"])
-            row, _ = evaluate(best, self.materials, between=check)
-        return found | {f"{metric}_best": row[metric] for metric in METRICS}
+            row, _ = evaluate(best, self.materials, self.metrics, between=check)
+        return found | {f"{metric}_best": row[metric] for metric in self.metrics}
 
     def _validation_loss(self, check: Check) -> float:
         """Mean loss over the first `val_sequences` windows (every start, as in Lotter et al.)."""

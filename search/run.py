@@ -14,6 +14,7 @@ from search.errors import SearchChanged, UnknownSearch, UsageError
 from search.launch import Launcher
 from search.launch_choice import LaunchOrder, RunOptions, choose_launcher, refuse_unlaunchable
 from search.learning_curve import require_tensorboard
+from search.logged_metrics import described, metric_versions
 from search.paths import RunFolder, data_root
 from search.place import Place
 from search.process_identity import ProcessIdentity
@@ -61,7 +62,9 @@ def open_search(store: Store, config: SearchConfig, command: str, *, force_space
     Raises:
         SearchChanged: it exists with another space or training configuration.
         DriverRunning: another driver works on it; nothing was changed.
+        MetricError: a metric of another package cannot be imported.
     """
+    metrics, versions = described(config), metric_versions(config)
     name, owner = config.search.name, ProcessIdentity.current().to_dict()
     lock = store.acquire_driver(name, owner, LOCK_SECONDS) if name in store.names() else None
     try:
@@ -69,14 +72,14 @@ def open_search(store: Store, config: SearchConfig, command: str, *, force_space
             name,
             config=config.document(),
             hashes=config.hashes(),
-            provenance=provenance(),
+            provenance={**provenance(), **({"metrics": versions} if versions else {})},
             force_space=force_space,
         )
     except SearchChanged:
         if lock is not None:
             store.release_driver(name, lock)
         raise
-    store.update_search(name, command=command)
+    store.update_search(name, command=command, metrics=metrics)
     return created, lock or store.acquire_driver(name, owner, LOCK_SECONDS)
 
 
@@ -126,7 +129,8 @@ def run_search(
         created, lock = open_search(store, config, options.command, force_space=options.force_space)
         say(f"{'new search' if created else 'continuing'} `{config.search.name}` in {folder.root}")
         if not _budget_spent(store, config):
-            note_materials(store, config, progress)
+            for warning in note_materials(store, config, progress):
+                say(f"warning: {warning}")
         outcome = _drive_with(launcher, store, config, lock, say, watcher, lambda: server.revive(say))
         report = make_report(store, config.search.name, folder)
     return outcome, report
@@ -142,8 +146,8 @@ def make_report(store: Store, name: str, folder: RunFolder, out: Path | None = N
     return write_report(tables, out or folder.report)
 
 
-def note_materials(store: Store, config: SearchConfig, progress: Progress | None = None) -> None:
-    """Prepare what trials need; store its description and the seconds that it took. A toy needs nothing.
+def note_materials(store: Store, config: SearchConfig, progress: Progress | None = None) -> list[str]:
+    """Prepare what trials need; store its description and the seconds that it took; warnings. A toy needs nothing.
 
     Raises:
         SearchChanged: the search was begun with other data.
@@ -154,6 +158,7 @@ def note_materials(store: Store, config: SearchConfig, progress: Progress | None
         name = config.search.name
         seconds = max(store.search(name).get("preparation_seconds") or 0.0, time.monotonic() - started)
         store.update_search(name, materials=described, preparation_seconds=seconds)
+    return described["warnings"] if described is not None else []
 
 
 def check_materials(store: Store, config: SearchConfig, progress: Progress | None = None) -> dict[str, Any] | None:

@@ -1,8 +1,9 @@
-"""`hms score WEIGHTS`: the three metrics of one network, ours or original Keras weights."""
+"""`hms score WEIGHTS`: the metrics of one network, ours or original Keras weights."""
 
 import json
 from pathlib import Path
 
+from metrics.registry import METRICS
 from prednet.checkpoint import load_network
 from prednet.config import Convention
 from prednet.cost import count_parameters
@@ -13,9 +14,11 @@ from search.config import SearchConfig
 from search.config_reader import load_config, parse_config
 from search.errors import UsageError
 from search.evaluate import evaluate
+from search.logged_metrics import metrics_of
 from search.materials import prepare
 from search.paths import data_root
 from search.progress import Progress
+from search.transfer import transfer_errors
 
 KERAS_SUFFIXES = (".hdf5", ".h5")
 
@@ -35,20 +38,32 @@ def score_weights(
             f"{weights} does not exist: give the network.pt of a trial (results/NAME/trials/NNNNNN/) or .hdf5"
         )
     model = read_network(weights, convention)
-    settings = load_config(config, overrides) if config else _default_config(overrides)
+    settings = load_config(config, overrides) if config else default_config(overrides)
     _check_fit(weights, model, settings)
-    row, _ = evaluate(model, prepare(settings, data_root(), progress))
+    metrics = metrics_of(settings)
+    materials = prepare(settings, data_root(), progress)
+    row, _ = evaluate(model, materials, metrics)
+    row |= transfer_errors(model, materials)
     row["weights"], row["n_parameters"] = str(weights), count_parameters(model.config)
     if as_json:
         return json.dumps(row, indent=1)
+    row_of = {name: _shown(row[name], row[f"{name}_status"]) for name in metrics}
+    further = {name: metric for name, metric in metrics.items() if name not in METRICS}
     previous, chance = row["mse_previous_frame"], 1 / settings.metrics.matching.gallery
     video = f"{settings.data.dataset} at {settings.data.height}x{settings.data.width}"
     return "\n".join(
         [
             f"{weights}: {row['n_parameters']} parameters, evaluated on {video}",
-            f"HMS       {_shown(row['hms'], row['hms_status'])} (higher is more human-like; -1..1)",
-            f"MSE       {_shown(row['mse'], row['mse_status'])} (repeating the previous frame: {previous:.5f})",
-            f"accuracy  {_shown(row['accuracy'], row['accuracy_status'])} (chance: {chance:.3f})",
+            f"HMS       {row_of['hms']} (higher is more human-like; -1..1)",
+            f"MSE       {row_of['mse']} (repeating the previous frame: {previous:.5f})",
+            f"accuracy  {row_of['accuracy']} (chance: {chance:.3f})",
+            *(f"{name}  {row_of[name]} ({m.unit}; {m.direction})" for name, m in further.items()),
+            *(
+                f"{column}  {_shown(row[column], row[f'{column}_status'])} (repeating the previous frame: "
+                f"{row[f'{column}_previous_frame']:.5f})"
+                for column in materials.transfer
+            ),
+            *(f"warning: {text}" for text in materials.warnings),
         ]
     )
 
@@ -76,7 +91,8 @@ def _check_fit(weights: Path, model: PredNet, settings: SearchConfig) -> None:
         ) from error
 
 
-def _default_config(overrides: list[str] | None) -> SearchConfig:
+def default_config(overrides: list[str] | None) -> SearchConfig:
+    """The configuration of `hms score` without --config: the demo at 128x160."""
     if overrides:
         raise UsageError("--set changes a configuration: name it with --config")
     document = {"search": {"name": "score"}, "space": {"learning_rate": {"choice": [1e-3]}}}

@@ -9,7 +9,9 @@ from rich.console import Console, Group
 from rich.live import Live
 from rich.text import Text
 
+from metrics.metric import Metric
 from search.errors import StoreError, UsageError
+from search.logged_metrics import as_described
 from search.pace import ended_per_hour, seconds_left, span
 from search.printable import printable
 from search.process_identity import ProcessIdentity
@@ -54,13 +56,19 @@ class Status:
         return int(self.search["config"]["search"]["max_trials"])
 
     @property
+    def metrics(self) -> dict[str, Metric]:
+        """What the search logs, as it was described when the search was opened; the packages need not be here."""
+        return as_described(self.search.get("metrics"))
+
+    @property
     def finished(self) -> bool:
         """Whether its driver saw the last trial end."""
         return bool(self.search.get("finished"))
 
     def table(self) -> object:
         """The trials that run, and those that ended last."""
-        return search_table(self.documents, self.planned, float(self.search.get("wall_seconds") or 0.0))
+        seconds = float(self.search.get("wall_seconds") or 0.0)
+        return search_table(self.documents, self.planned, seconds, self.metrics)
 
     def troubles(self) -> list[str]:
         """Leases that ran out, and the newest errors."""
@@ -128,7 +136,7 @@ def show_status(store: Store, name: str | None, console: Console, *, watch: bool
             console.print(status.table())
         else:
             for job in status.documents:
-                say_line(console, _trial_line(job))
+                say_line(console, _trial_line(job, status.metrics))
         for line in (status.counts(), *status.pace(), *status.troubles()):
             say_line(console, line)
     elif console.is_terminal:
@@ -160,7 +168,7 @@ def _watch_by_lines(store: Store, name: str, console: Console) -> None:
     while status is None or not status.finished:
         status = _patiently(store, name, status, console)
         for tid, job in status.jobs.items():
-            if said.get(tid) != (line := _trial_line(job)):
+            if said.get(tid) != (line := _trial_line(job, status.metrics)):
                 said[tid] = line
                 say_line(console, line)
         if summary != (now := (status.counts(), status.troubles())):
@@ -198,8 +206,8 @@ def cancel_trials(store: Store, name: str, tid: int | None) -> list[int]:
     return store.cancel(name, tid)
 
 
-def _trial_line(job: Document) -> str:
-    return f"trial {job['tid']}: {describe_trial(job)}{_slurm_job(job)}"
+def _trial_line(job: Document, metrics: Mapping[str, Metric]) -> str:
+    return f"trial {job['tid']}: {describe_trial(job, metrics)}{_slurm_job(job)}"
 
 
 def _slurm_job(document: Document) -> str:

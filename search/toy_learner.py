@@ -1,14 +1,16 @@
 """A learner that trains nothing: known curves at a known pace, for benchmarks of the store and failure tests.
 
 `--set training.learner=toy`. HMS rises as 0.2 (1 - exp(-epoch / 10)) plus a small offset of the trial's seed, so that
-its window's SD falls with the epochs; MSE and accuracy follow from it. Every state is reproducible from (seed, epoch).
+its window's SD falls with the epochs; every other metric follows from it, in its own direction, without a network to
+measure. Every state is reproducible from (seed, epoch).
 """
 
 import math
 import time
 from typing import Any
 
-from metrics.registry import METRICS
+from metrics.metric import Metric
+from search.logged_metrics import metrics_of
 from search.order import Check, TrialOrder
 
 SLICE_SECONDS = 0.01
@@ -21,6 +23,7 @@ class ToyLearner:
         training = order.config.training
         self.epochs = int(order.params.get("epochs", training.epochs))
         self.seconds = training.toy_seconds
+        self.metrics = metrics_of(order.config)
         self.offset = (order.seed % 1000) / 20_000
         self.trained = 0
 
@@ -36,15 +39,10 @@ class ToyLearner:
     def evaluate(self, check: Check) -> dict[str, Any]:
         """The known curves at the epoch trained last."""
         hms = 0.2 * (1 - math.exp(-self.trained / 10)) + self.offset
-        row: dict[str, Any] = {
-            "hms": hms,
-            "rho_a": hms,
-            "mse": 0.01 / (1 + hms),
-            "accuracy": hms / 2,
-            "mse_previous_frame": 0.01,
-        }
-        row |= {f"{metric}_status": "ok" for metric in METRICS}
-        return row | {f"seconds_{part}": 0.0 for part in ("hms", "mse", "matching")}
+        row: dict[str, Any] = {name: _following(metric, hms) for name, metric in self.metrics.items()}
+        row |= {"hms": hms, "rho_a": hms, "mse_previous_frame": 0.01}
+        row |= {f"{name}_status": "ok" for name in self.metrics}
+        return row | {f"seconds_{metric.part}": 0.0 for metric in self.metrics.values()}
 
     def state(self) -> dict[str, Any]:
         """The epoch trained last."""
@@ -57,3 +55,9 @@ class ToyLearner:
     def conclude(self, check: Check) -> dict[str, Any]:
         """Nothing to write."""
         return {"n_parameters": 0}
+
+
+def _following(metric: Metric, hms: float) -> float:
+    """A value that gets better as HMS does, within the metric's range."""
+    value = hms / 2 if metric.higher_is_better else 0.01 / (1 + hms)
+    return min(max(value, metric.low), metric.high)

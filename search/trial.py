@@ -7,13 +7,14 @@ resumes from and the checkpoints that could not be read), `progress`, `epoch` (o
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from metrics.registry import METRICS
+from metrics.metric import DIVERGED, Metric
 from prednet.checkpoint import load_checkpoint, save_checkpoint
 from prednet.errors import CheckpointError, Diverged
+from search.logged_metrics import metric_columns, metrics_of
 from search.order import Check, Preempted, Report, TrialOrder
 from search.stopping import Decision, Evaluation, decide, unmoved, window_sd
 
@@ -27,7 +28,7 @@ class Learner(Protocol):
         """Train epoch `epoch` (from 1), or the rest of it; seconds by part. Raises `Diverged` on NaN or infinity."""
 
     def evaluate(self, check: Check) -> dict[str, Any]:
-        """One metrics row: `hms`, `mse`, `accuracy` (None where undefined), their `_status`, and `seconds_*`."""
+        """One row: each metric that is logged (None where undefined), its `_status` and `seconds_*`."""
 
     def state(self) -> dict[str, Any]:
         """Everything that an unbroken continuation needs, in the middle of an epoch too."""
@@ -53,6 +54,8 @@ class Trial:
 
     def __init__(self, order: TrialOrder, learner: Learner, report: Report, interrupted: Callable[[], bool]) -> None:
         self.order, self.learner, self.report, self.interrupted = order, learner, report, interrupted
+        self.metrics = metrics_of(order.config)
+        self.guide = self.metrics[order.config.search.guide]
         self.at = Progress()
         self.rows: list[dict[str, Any]] = []
 
@@ -90,7 +93,7 @@ class Trial:
 
     def _evaluate(self) -> None:
         config, epoch = self.order.config, self.at.epoch
-        row = {"epoch": epoch, **_defined(self.learner.evaluate(self._check))}
+        row = {"epoch": epoch, **_defined(self.metrics, self.learner.evaluate(self._check))}
         for key in [key for key in row if key.startswith("seconds_")]:
             self._add_seconds(key.removeprefix("seconds_"), row[key])
         for part in ("training", "validation"):
@@ -110,11 +113,13 @@ class Trial:
             config.stopping,
             every=config.metrics.every,
             epochs_planned=self.learner.epochs,
-            finished_hms=self.order.finished_hms,
+            finished=self.order.finished,
+            sign=self.metrics[config.stopping.metric].sign,
         )
 
     def _history(self) -> list[Evaluation]:
-        return [Evaluation(row["epoch"], row["hms"], row["hms_status"]) for row in self.rows]
+        metric = self.order.config.stopping.metric
+        return [Evaluation(row["epoch"], row[metric], row[f"{metric}_status"]) for row in self.rows]
 
     def _finish(self, decision: Decision, reason: str = "") -> dict[str, Any]:
         """The result; what a report needs is written first."""
@@ -127,19 +132,20 @@ class Trial:
             "epochs_trained": self.at.epoch,
             "stable_epoch": decision.stable_epoch,
             "unmoved": unmoved(self._history(), self.order.config.stopping.tolerance),
-            **{key: value for key, value in last.items() if key.startswith((*METRICS, "rho_a"))},
+            **metric_columns(self.metrics, last),
         }
-        if decision.finish in ("hms_stable", "below_threshold") and self.at.epoch < self.learner.epochs:
+        if decision.finish in ("hms_stable", "stable", "below_threshold") and self.at.epoch < self.learner.epochs:
             result["stopped"] = {"epoch": self.at.epoch, "rule": decision.rule}
         if decision.finish == "diverged":
-            result |= {key: None for key in result if key.startswith((*METRICS, "rho_a"))}
-            result |= {f"{metric}_status": "diverged" for metric in METRICS}
+            result |= dict.fromkeys([*metric_columns(self.metrics, result), *self.metrics])
+            without = [*self.metrics, *self.order.config.data.transfer_columns]
+            result |= {f"{column}_status": DIVERGED for column in without}
         else:
             started = time.perf_counter()
             result |= self.learner.conclude(self._check)
             self._add_seconds("conclusion", time.perf_counter() - started)
         result["seconds"] = dict(self.at.seconds)
-        return result | guided_loss(self.order.config.search.guide, result)
+        return result | guided_loss(self.guide, result)
 
     def _checkpoint(self) -> None:
         """Write everything that an unbroken continuation needs, then report it; the worker deletes older ones.
@@ -197,16 +203,15 @@ class Trial:
         return max(0.0, self.at.seconds.get(part, 0.0) - earlier)
 
 
-def _defined(row: dict[str, Any]) -> dict[str, Any]:
+def _defined(metrics: Iterable[str], row: dict[str, Any]) -> dict[str, Any]:
     """NaN and infinity are no values of a metric, whatever its status says: the network diverged."""
-    broken = [metric for metric in METRICS if row.get(metric) is not None and not math.isfinite(row[metric])]
-    return row | dict.fromkeys(broken) | {f"{metric}_status": "diverged" for metric in broken}
+    broken = [metric for metric in metrics if row.get(metric) is not None and not math.isfinite(row[metric])]
+    return row | dict.fromkeys(broken) | {f"{metric}_status": DIVERGED for metric in broken}
 
 
-def guided_loss(guide: str, result: dict[str, Any]) -> dict[str, Any]:
-    """HyperOpt's `status` and `loss` (lower is better): MSE, -HMS or -accuracy; an undefined value is a failure."""
-    value = result.get(guide)
+def guided_loss(guide: Metric, result: dict[str, Any]) -> dict[str, Any]:
+    """HyperOpt's `status` and `loss` (lower is better), such as MSE or -HMS; an undefined value is a failure."""
+    value, status = result.get(guide.name), result.get(f"{guide.name}_status", "not evaluated")
     if value is None:
-        why = result["reason"] or f"{guide} is undefined ({result.get(f'{guide}_status', 'not evaluated')})"
-        return {"status": "fail", "loss": None, "reason": why}
-    return {"status": "ok", "loss": -float(value) if METRICS[guide].higher_is_better else float(value)}
+        return {"status": "fail", "loss": None, "reason": result["reason"] or f"{guide.name} is undefined ({status})"}
+    return {"status": "ok", "loss": -guide.sign * float(value)}

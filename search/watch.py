@@ -1,6 +1,7 @@
 """Live progress of all workers: a rich table on a terminal, plain lines elsewhere."""
 
 import time
+from collections.abc import Mapping
 from typing import Any
 
 from rich.console import Console
@@ -8,17 +9,19 @@ from rich.live import Live
 from rich.markup import escape
 from rich.table import Table
 
+from metrics.metric import Metric
 from search.printable import printable
 from search.store import Document, State
 
 REFRESH_SECONDS = 1.0
+Metrics = Mapping[str, Metric]
 
 
 class Watcher:
     """Shows a running search; `update` is called each driver cycle and draws at most once a second."""
 
-    def __init__(self, console: Console, max_trials: int) -> None:
-        self.console, self.max_trials = console, max_trials
+    def __init__(self, console: Console, max_trials: int, metrics: Metrics) -> None:
+        self.console, self.max_trials, self.metrics = console, max_trials, metrics
         self.live = Live(console=console, refresh_per_second=2, transient=False) if console.is_terminal else None
         self.drawn = 0.0
         self.started = time.monotonic()
@@ -39,7 +42,8 @@ class Watcher:
             return
         self.drawn = time.monotonic()
         if self.live is not None:
-            self.live.update(search_table(documents, self.max_trials, time.monotonic() - self.started))
+            seconds = time.monotonic() - self.started
+            self.live.update(search_table(documents, self.max_trials, seconds, self.metrics))
         else:
             self._plain(documents)
 
@@ -51,7 +55,7 @@ class Watcher:
             if state == State.NEW or self.announced.get(tid) == (state, evaluated):
                 continue
             self.announced[tid] = (state, evaluated)
-            say_line(self.console, f"trial {tid}: {describe_trial(document)}")
+            say_line(self.console, f"trial {tid}: {describe_trial(document, self.metrics)}")
 
 
 def say_line(console: Console, text: str) -> None:
@@ -59,7 +63,7 @@ def say_line(console: Console, text: str) -> None:
     console.print(printable(text), highlight=False, markup=False, soft_wrap=True)
 
 
-def describe_trial(document: Document) -> str:
+def describe_trial(document: Document, metrics: Metrics) -> str:
     """One line: where a trial is, or how it ended, with its newest metrics."""
     state = State(document["state"])
     result, progress = document.get("result") or {}, document.get("progress") or {}
@@ -69,28 +73,29 @@ def describe_trial(document: Document) -> str:
         trained, planned = result.get("epochs_trained"), result.get("epochs_planned")
         if trained is None:
             return f"imported, {result.get('status')}, loss {result.get('loss', 'undefined')}"
-        return f"{result.get('finish')} at epoch {trained} of {planned}, {metrics_text(result)}"
+        return f"{result.get('finish')} at epoch {trained} of {planned}, {metrics_text(result, metrics)}"
     if state == State.RUNNING and "evaluated" in progress:
-        return f"epoch {progress['evaluated']} of {progress.get('epochs', '?')}, {metrics_text(progress)}"
+        return f"epoch {progress['evaluated']} of {progress.get('epochs', '?')}, {metrics_text(progress, metrics)}"
     return state.name.lower()
 
 
-def metrics_text(row: dict[str, Any]) -> str:
-    """`HMS 0.112, MSE 0.0042, accuracy 0.31`; `undefined` where there is no number."""
+def metrics_text(row: dict[str, Any], metrics: Metrics) -> str:
+    """`HMS 0.112, MSE 0.0042, Accuracy 0.310`; `undefined` where there is no number."""
     parts = []
-    for key, label, digits in (("hms", "HMS", 3), ("mse", "MSE", 4), ("accuracy", "accuracy", 2)):
-        value = row.get(key)
-        parts.append(f"{label} {value:.{digits}f}" if isinstance(value, float) else f"{label} undefined")
+    for name, metric in metrics.items():
+        value = row.get(name)
+        number = f"{value:.{metric.digits}f}" if isinstance(value, int | float) else "undefined"
+        parts.append(f"{metric.short} {number}")
     return ", ".join(parts)
 
 
-def search_table(documents: list[Document], max_trials: int, seconds: float) -> Table:
+def search_table(documents: list[Document], max_trials: int, seconds: float, metrics: Metrics) -> Table:
     """Running trials with their progress, the newest ended ones, and the counts."""
     states = [State(document["state"]) for document in documents]
     ended = sum(state in (State.DONE, State.ERROR, State.CANCEL) for state in states)
     title = f"{ended} of {max_trials} trials ended, {states.count(State.RUNNING)} running, {seconds:.0f} s"
     table = Table(title=title, title_justify="left", expand=False)
-    for column in ("trial", "worker", "epoch", "HMS", "MSE", "accuracy", "state"):
+    for column in ("trial", "worker", "epoch", *(escape(metric.short) for metric in metrics.values()), "state"):
         table.add_column(column, justify="right" if column not in ("worker", "state") else "left")
     shown = [document for document in documents if document["state"] != State.NEW]
     shown.sort(key=lambda document: (document["state"] == State.RUNNING, document["tid"]))
@@ -101,7 +106,7 @@ def search_table(documents: list[Document], max_trials: int, seconds: float) -> 
         planned = row.get("epochs_planned", row.get("epochs", document["params"].get("epochs", "?")))
         owner = document.get("owner") or {}
         worker = _worker_text(owner) if isinstance(owner, dict) and owner else ""
-        cells = [_number(row.get(key), digits) for key, digits in (("hms", 3), ("mse", 4), ("accuracy", 2))]
+        cells = [_number(row.get(name), metric.digits) for name, metric in metrics.items()]
         state = row.get("finish") or State(document["state"]).name.lower()
         table.add_row(str(document["tid"]), escape(printable(worker)), f"{epoch}/{planned}", *cells, str(state))
     return table
@@ -113,4 +118,4 @@ def _worker_text(owner: Document) -> str:
 
 
 def _number(value: Any, digits: int) -> str:
-    return f"{value:.{digits}f}" if isinstance(value, float) else "-"
+    return f"{value:.{digits}f}" if isinstance(value, int | float) else "-"

@@ -17,10 +17,11 @@ from scipy.stats import spearmanr
 
 from metrics.matching import IMAGES_AT_ONCE, MatchingResult, StreamedMatching
 from metrics.rdm import upper
+from metrics.registry import METRICS
 from prednet.features import top_layer_features
 from prednet.model import PredNet
 from search.config_reader import load_config
-from search.evaluate import human_model_similarity
+from search.evaluate import measured
 from search.materials import Materials, prepare
 from search.paths import data_root
 from search.score import read_network
@@ -43,11 +44,12 @@ def main() -> None:
 
 def compare(model: PredNet, materials: Materials) -> str:
     """The numbers of one network."""
-    exact, rdm = human_model_similarity(model, materials)
+    exact = measured(METRICS["hms"], model, materials)
     matched = match(model, materials)
     with torch.autocast(next(model.parameters()).device.type, torch.bfloat16):
-        rough, rough_rdm = human_model_similarity(model, materials)
+        rough = measured(METRICS["hms"], model, materials)
         rough_matched = match(model, materials)
+    rdm, rough_rdm = exact.get("rdm"), rough.get("rdm")
     similar = "" if rdm is None or rough_rdm is None else f"{spearmanr(upper(rdm), upper(rough_rdm))[0]:.7f}"
     changed = ""
     if matched.correct is not None and rough_matched.correct is not None:

@@ -16,7 +16,8 @@ ASSUMED_VAL_FRAMES, ASSUMED_TEST_FRAMES = 154, 832
 class DataFacts:
     """Windows of the video: every start of the validation split, and the disjoint ones that metrics are taken on.
 
-    `prepared`: they were counted in the data on this machine, not assumed.
+    `prepared`: they were counted in the data on this machine, not assumed. Windows of `data.transfer` count as test
+    windows; where such a dataset is not prepared, as many as the test split has are assumed for it.
     """
 
     val_windows: int
@@ -34,11 +35,17 @@ def data_facts(config: SearchConfig, root: Path) -> DataFacts:
     path, nt, limit = video_path(root, config.data), config.training.nt, config.metrics.mse.max_windows
     if not path.exists():
         val, test = ASSUMED_VAL_FRAMES // nt, ASSUMED_TEST_FRAMES // nt
-        return DataFacts(ASSUMED_VAL_FRAMES - nt + 1, min(limit or val, val), min(limit or test, test), prepared=False)
+        tested = (1 + len(config.data.transfer)) * min(limit or test, test)
+        return DataFacts(ASSUMED_VAL_FRAMES - nt + 1, min(limit or val, val), tested, prepared=False)
     dataset = VideoDataset.open(path)
 
-    def disjoint(split: str) -> int:
-        return len(evaluation_windows(dataset.split(split), nt, limit)) if dataset.has_split(split) else 0
+    def disjoint(video: VideoDataset, split: str) -> int:
+        return len(evaluation_windows(video.split(split), nt, limit)) if video.has_split(split) else 0
 
     every_start = len(Windows(dataset.split("val"), nt, "all"))
-    return DataFacts(every_start, disjoint("val"), disjoint("test"), prepared=True)
+    tested = own = disjoint(dataset, "test")
+    for name in config.data.transfer:
+        place = video_path(root, config.data.model_copy(update={"dataset": name}))
+        other = VideoDataset.open(place) if place.exists() else None
+        tested += own if other is None else disjoint(other, "test") or disjoint(other, "val")
+    return DataFacts(every_start, disjoint(dataset, "val"), tested, prepared=True)

@@ -12,8 +12,10 @@ import pandas as pd
 
 from search.config import SearchConfig
 from search.errors import UsageError
+from search.logged_metrics import metrics_of
 from search.stopping import Evaluation, decide
 
+EXTREME = 1e6  # beyond any threshold
 PAPER_STABLE_EPOCH = 32  # mean over ten networks trained for 150 epochs (Blanchard et al. 2019)
 PAPER_SAVING = 0.67  # of the training time of its 95 networks, computed afterwards
 
@@ -70,14 +72,20 @@ def _as_in_the_paper(planned: Sequence[int], earliest: Sequence[int], every: int
 def earliest_stop(config: SearchConfig, epochs: int, finished: int = 0) -> int:
     """The first epoch at which the rule can end a trial of so many epochs, when `finished` networks came before it.
 
-    It is that of the worst HMS, which never changes, beside networks of the best.
+    It is that of the worst value, which never changes, beside networks of the best.
     """
+    sign = metrics_of(config)[config.stopping.metric].sign
     history: list[Evaluation] = []
     for epoch in evaluated_epochs(epochs, config.metrics.every):
-        history.append(Evaluation(epoch, -1.0))
-        before = (1.0,) * finished
+        history.append(Evaluation(epoch, -sign * EXTREME))
+        before = (sign * EXTREME,) * finished
         decision = decide(
-            history, config.stopping, every=config.metrics.every, epochs_planned=epochs, finished_hms=before
+            history,
+            config.stopping,
+            every=config.metrics.every,
+            epochs_planned=epochs,
+            finished=before,
+            sign=sign,
         )
         if decision.finish is not None:
             return epoch
@@ -106,6 +114,11 @@ def replayed_ends(config: SearchConfig, folder: Path) -> list[tuple[int, bool]]:
             f"--like {folder}: that search was evaluated every {theirs} epochs, this one is every {ours}: the rule "
             f"can't be replayed. Give a search whose metrics.every divides {ours}, or leave --like out"
         )
+    if config.stopping.metric not in tables.epochs:
+        raise UsageError(
+            f"--like {folder}: that search did not log stopping.metric `{config.stopping.metric}`: the rule can't be "
+            "replayed. Give a search that did, or leave --like out"
+        )
     ends = []
     for trial in tables.finished.to_dict("records"):
         rows = tables.epochs[tables.epochs["tid"] == trial["tid"]]
@@ -121,12 +134,14 @@ def replayed_ends(config: SearchConfig, folder: Path) -> list[tuple[int, bool]]:
 
 def _replay(config: SearchConfig, rows: pd.DataFrame) -> tuple[int, bool]:
     every, last = config.metrics.every, int(rows["epoch"].max())
+    metric = metrics_of(config)[config.stopping.metric]
     history: list[Evaluation] = []
     for row in rows.sort_values("epoch").to_dict("records"):
-        epoch, hms = int(row["epoch"]), float(row["hms"])
+        epoch, value = int(row["epoch"]), float(row[metric.name])
         if epoch % every == 0:
-            history.append(Evaluation(epoch, hms if math.isfinite(hms) else None))
-            if decide(history, config.stopping, every=every, epochs_planned=last + 1).finish is not None:
+            history.append(Evaluation(epoch, value if math.isfinite(value) else None))
+            decision = decide(history, config.stopping, every=every, epochs_planned=last + 1, sign=metric.sign)
+            if decision.finish is not None:
                 return epoch, True
     return last, False
 

@@ -7,7 +7,7 @@ import pandas as pd
 from search.report.tables import SearchTables
 
 STATES = ("NEW", "RUNNING", "DONE", "ERROR", "CANCEL")
-FINISHES = ("hms_stable", "below_threshold", "max_epochs", "collapsed", "diverged")
+FINISHES = ("hms_stable", "stable", "below_threshold", "max_epochs", "collapsed", "diverged")
 PARTS = ("preparation", "training", "validation", "hms", "mse", "matching", "conclusion", "checkpoint", "store")
 
 

@@ -7,9 +7,10 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from metrics.baselines import REFERENCE_MODELS
-from metrics.hms import spearman
+from metrics.comparators import spearman
 from search.report.accounting import Account, account, time_by_part
 from search.report.artifacts import Brain, Predictions, best_networks, read_brain, read_predictions, read_rdm
+from search.report.beaten import BeatenBaseline, beaten_baseline
 from search.report.correlations import correlations
 from search.report.reliability import replicate_table
 from search.report.sample import Sample, networks, points, undefined_networks
@@ -58,6 +59,7 @@ class Analysis:
     ranking: list[int]
     best: Best
     brain: Brain | None
+    beaten: BeatenBaseline | None
 
     @property
     def trivial_baselines(self) -> dict[str, float]:
@@ -65,6 +67,13 @@ class Analysis:
         values = self.tables.record.hms_baselines
         chosen = {k: float(v) for k, v in values.items() if v is not None and k not in REFERENCE_MODELS}
         return dict(sorted(chosen.items(), key=lambda item: -item[1]))
+
+    @property
+    def stopping_metric(self) -> str:
+        """The title of the metric that the stopping rule looks at."""
+        name = self.tables.record.stopping.get("metric", "hms")
+        metric = self.tables.metrics.get(name)
+        return metric.short if metric is not None else str(name)
 
     @property
     def best_trivial(self) -> tuple[str, float] | None:
@@ -88,6 +97,7 @@ def analyse(tables: SearchTables) -> Analysis:
         ranking=ranking,
         best=_best(tables, ranking, brain),
         brain=brain,
+        beaten=beaten_baseline(tables, brain),
     )
 
 

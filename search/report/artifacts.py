@@ -12,12 +12,17 @@ from search.report.tables import SearchTables
 
 @dataclass(frozen=True)
 class Brain:
-    """The human side: `rdm` (n, n), categories and labels (n,), `subjects` (people, n, n) or None when not exported."""
+    """The human side: `rdm` (n, n), categories and labels (n,), `subjects` (people, n, n) or None when not exported.
+
+    `images`: RDMs (n, n) of the image baselines by name; empty when not exported. `title`: whose brain it is.
+    """
 
     rdm: NDArray[np.float64]
     categories: NDArray[np.str_]
     labels: NDArray[np.str_]
     subjects: NDArray[np.float64] | None
+    images: dict[str, NDArray[np.float64]]
+    title: str = "Human IT"
 
 
 @dataclass(frozen=True)
@@ -35,11 +40,14 @@ def read_brain(tables: SearchTables) -> Brain | None:
     if arrays is None:
         return None
     subjects = arrays.get("subject_rdms")
+    names, images = arrays.get("image_names", np.array([])), arrays.get("image_rdms", np.array([]))
     return Brain(
         rdm=arrays["human_rdm"].astype(np.float64),
         categories=arrays["categories"].astype(str),
         labels=arrays["labels"].astype(str),
         subjects=None if subjects is None else subjects.astype(np.float64),
+        images={str(name): rdm.astype(np.float64) for name, rdm in zip(names, images, strict=False)},
+        title=str(arrays.get("reference", "Human IT")),
     )
 
 

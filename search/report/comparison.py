@@ -10,7 +10,6 @@ from search.report.analysis import Counted
 from search.report.correlations import DISREGARDED_BELOW, LEARNING_RATE, NO_CONTROLS
 from search.report.figures.matrix import label
 from search.report.rank_correlation import cohen
-from search.report.tables import METRICS
 from search.report.wording import interval, mean_sd, number, p_value
 
 
@@ -33,17 +32,17 @@ def table_1_rows(counted: Counted) -> list[dict[str, Any]]:
 def table_2_rows(counted: Counted) -> list[dict[str, Any]]:
     """Pairs of metrics and metrics with the learning rate and planned epochs: plain and partial coefficients."""
     table = counted.correlations
-    wanted = {*METRICS, LEARNING_RATE, "param.epochs"}
+    wanted = {*counted.sample.measured, LEARNING_RATE, "param.epochs"}
     plain = table[table["controls"] == NO_CONTROLS]
-    return [_row(table, row) for row in plain.to_dict("records") if {row["x"], row["y"]} <= wanted]
+    return [_row(counted, row) for row in plain.to_dict("records") if {row["x"], row["y"]} <= wanted]
 
 
 def parameter_rows(counted: Counted) -> list[dict[str, Any]]:
     """Every metric with every other hyperparameter."""
     table = counted.correlations
-    shown = {*METRICS, LEARNING_RATE, "param.epochs"}
+    shown = {*counted.sample.measured, LEARNING_RATE, "param.epochs"}
     plain = table[table["controls"] == NO_CONTROLS]
-    return [_row(table, row) for row in plain.to_dict("records") if not {row["x"], row["y"]} <= shown]
+    return [_row(counted, row) for row in plain.to_dict("records") if not {row["x"], row["y"]} <= shown]
 
 
 def family_sizes(counted: Counted) -> str:
@@ -56,15 +55,16 @@ def family_sizes(counted: Counted) -> str:
     return ", ".join(parts + ([f"{rest[0]} controlling all hyperparameters"] if rest else []))
 
 
-def _row(table: pd.DataFrame, plain: Mapping[Any, Any]) -> dict[str, Any]:
+def _row(counted: Counted, plain: Mapping[Any, Any]) -> dict[str, Any]:
+    table, metrics = counted.correlations, counted.sample.metrics
     x, y = plain["x"], plain["y"]
     pair = table[(table["x"] == x) & (table["y"] == y)]
     by_rate = pair[pair["controls"] == LEARNING_RATE]
     by_all = pair[~pair["controls"].isin([NO_CONTROLS, LEARNING_RATE])]
-    between_metrics = {x, y} <= set(METRICS)
+    between_metrics = {x, y} <= set(metrics)
     disregarded = between_metrics and abs(plain["rho"]) < DISREGARDED_BELOW
     return {
-        "pair": f"{label(x)} – {label(y)}",
+        "pair": f"{label(x, metrics)} – {label(y, metrics)}",
         "n": int(plain["n"]),
         "rho": number(plain["rho"], 3),
         "ci": interval(plain["ci_low"], plain["ci_high"]),

@@ -34,7 +34,7 @@ def drawings(analysis: Analysis) -> list[Drawing]:
     candidates = [
         Drawing("curves", curves.prepare(tables, first, analysis.best_trivial), curves.interactive, curves.printed),
         Drawing("scatter", scatter.prepare(rows, table), scatter.interactive, scatter.printed),
-        Drawing("correlations", matrix.prepare(table), matrix.interactive, matrix.printed),
+        Drawing("correlations", matrix.prepare(table, tables.metrics), matrix.interactive, matrix.printed),
         Drawing("rdms", rdms.prepare(analysis.brain, best.rdm, best.rdm_tid), rdms.interactive, rdms.printed),
         Drawing("baselines", _baselines(analysis), bars.interactive, bars.printed),
         Drawing("predictions", frames.prepare(best.predictions) or None, None, frames.printed),

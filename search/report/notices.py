@@ -67,7 +67,7 @@ def _network_notices(analysis: Analysis) -> list[str]:
     unmoved = int(analysis.tables.finished["unmoved"].sum())
     if unmoved:
         found.append(
-            f"{_count(unmoved, 'network')} never left the HMS of the untrained state "
+            f"{_count(unmoved, 'network')} never left the {analysis.stopping_metric} of the untrained state "
             "(flag `unmoved`): stable, not learned."
         )
     if analysis.tables.record.mixed_precision:
@@ -83,9 +83,15 @@ def _brain_notices(analysis: Analysis) -> list[str]:
         return []
     name, value = trivial
     above = int((hms > value).sum())
+    first = f"{above} of {_count(len(hms), 'network')} score above the best image baseline ({name}, {value:.3f})"
+    beaten = analysis.beaten
+    if beaten is None:
+        return [f"{first}. These are point values; no interval of the difference is given."]
+    missing = len(beaten.without_rdm)
+    unknown = f" RDMs of {_count(missing, 'network')} above it are not there." if missing else ""
     return [
-        f"{above} of {_count(len(hms), 'network')} score above the best image baseline ({name}, {value:.3f}). "
-        "These are point values; no interval of the difference is given."
+        f"{first}; {len(beaten.beating)} by more than the 95 % interval of the difference "
+        f"(bootstrap over stimuli, paired).{unknown}"
     ]
 
 

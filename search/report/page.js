@@ -24,11 +24,11 @@
     const layout = spec.layout, count = spec.panels || 1, margin = layout.margin;
     if (width < 560) layout.font.size = 12;
     if (count === 1 && !spec.square) return placeLegend(layout);
-    const columns = width >= NARROW ? count : 1, rows = Math.ceil(count / columns);
+    const columns = width >= NARROW ? Math.min(count, 3) : 1, rows = Math.ceil(count / columns);
     const gapX = spec.square ? 24 : 80, gapY = spec.square ? 48 : 76;
     const room = width - margin.l - margin.r - (spec.square ? 84 : 0);
     const panelWidth = Math.min((room - gapX * (columns - 1)) / columns, spec.square ? 480 : Infinity);
-    const panelHeight = spec.square ? panelWidth : rows === 1 ? layout.height - margin.t - margin.b : 220;
+    const panelHeight = spec.square ? panelWidth : rows === 1 || columns > 1 ? layout.height - margin.t - margin.b : 220;
     const inner = rows * panelHeight + (rows - 1) * gapY;
     layout.width = width;
     layout.height = inner + margin.t + margin.b;

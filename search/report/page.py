@@ -18,6 +18,7 @@ from search.report.figures.frames import Strip
 from search.report.notices import notices
 from search.report.palette import DARK, LIGHT, css_variables
 from search.report.sample import EPOCH_RULE, ILLUSTRATIVE_BELOW
+from search.report.summaries import PAPERS
 
 HERE = Path(__file__).parent
 PAPER_TITLE = "Blanchard et al. (CVPR 2019)"
@@ -53,6 +54,9 @@ def _context(analysis: Analysis, drawn: list[Drawing]) -> dict[str, Any]:
         "dark": css_variables(DARK),
         "plotly": packed_plotly(),
         "drawn": {drawing.name for drawing in drawn},
+        "metrics": analysis.tables.metrics,
+        "table_1_names": _table_1_names(analysis),
+        "published": PAPERS,
         "cards": summary.cards(analysis),
         "facts": summary.facts(analysis),
         "best": summary.best_table(analysis),
@@ -95,6 +99,13 @@ def _countings(analysis: Analysis) -> list[dict[str, Any]]:
         }
         for key, title, counted in found
     ]
+
+
+def _table_1_names(analysis: Analysis) -> dict[str, str]:
+    """Metric -> title, in the order of Table 1."""
+    known = {"mse": "Next-frame MSE", "accuracy": "Matching accuracy (clean)", "hms": "HMS"}
+    described, measured = analysis.tables.metrics, analysis.defined.sample.measured
+    return known | {name: described[name].short for name in measured if name not in known}
 
 
 def _strip(strip: Strip) -> dict[str, Any]:

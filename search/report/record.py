@@ -13,8 +13,9 @@ class SearchRecord:
     """One search as exported; only `name` is required, so that unfinished searches load too.
 
     `seconds` holds device time by part, summed over trials; `wall_seconds` is the time from first start to last
-    end. `reduced_sizes` names what is smaller than in the paper; empty when nothing is. `imported` says where another
-    program's search came from; empty for our own.
+    end. `metrics` describes what was logged; older exports do not say, and logged the paper's three. `reduced_sizes`
+    names what is smaller than in the paper; empty when nothing is. `imported` says where another program's search came
+    from; empty for our own.
     """
 
     name: str
@@ -39,6 +40,7 @@ class SearchRecord:
     algorithm: str | None = None
     replicates: int = 1
     stopping: dict[str, Any] = field(default_factory=dict)
+    metrics: list[dict[str, Any]] = field(default_factory=list)
     imported: dict[str, Any] = field(default_factory=dict)
 
     @property

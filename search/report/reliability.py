@@ -12,7 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import stats
 
-from search.report.tables import METRICS, SearchTables
+from search.report.tables import SearchTables
 
 COLUMNS = ["metric", "icc", "ci_low", "ci_high", "points", "networks", "replicates", "reason"]
 
@@ -70,6 +70,7 @@ def replicate_table(tables: SearchTables) -> pd.DataFrame:
     done = tables.finished
     points = done["point"].fillna(-1).to_numpy(dtype=np.int64)
     rows = [
-        {"metric": metric} | vars(intraclass(done[metric].to_numpy(dtype=np.float64), points)) for metric in METRICS
+        {"metric": metric} | vars(intraclass(done[metric].to_numpy(dtype=np.float64), points))
+        for metric in tables.metrics
     ]
     return pd.DataFrame(rows, columns=COLUMNS)

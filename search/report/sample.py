@@ -1,16 +1,17 @@
 """Which networks a statistic is about: finished ones, those with an undefined metric named, points averaged."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pandas as pd
 
-from search.report.tables import METRICS, SearchTables
+from metrics.metric import OK, Metric, is_status
+from metrics.registry import METRICS
+from search.report.tables import SearchTables
 
 EPOCH_RULE = "last"
 ILLUSTRATIVE_BELOW = 30
-
-_UNDEFINED = {"undefined_constant", "undefined_collapsed", "undefined_zero", "diverged"}
 
 
 @dataclass(frozen=True)
@@ -19,7 +20,8 @@ class Sample:
 
     frame: one row a network, or a sampled point when points were averaged; columns tid, point, the metrics, the
     hyperparameters and epochs_trained. Every measured metric is defined in every row.
-    measured: the metrics that this search evaluates. excluded: tids left out, `reason` says why.
+    measured: the metrics that this search evaluates; metrics: all of the search, as described. excluded: tids left out,
+    `reason` says why.
     """
 
     frame: pd.DataFrame
@@ -28,6 +30,7 @@ class Sample:
     excluded: tuple[int, ...]
     reason: str
     undefined_scored: bool
+    metrics: Mapping[str, Metric] = field(default_factory=lambda: dict(METRICS))
 
     @property
     def n(self) -> int:
@@ -48,12 +51,16 @@ def undefined_networks(tables: SearchTables) -> pd.DataFrame:
 
 
 def measured_metrics(tables: SearchTables) -> tuple[str, ...]:
-    """The metrics with a value, or a status that says why there is none, in any finished network or evaluation."""
+    """The metrics with a value, or a status that says why there is none, in any finished network or evaluation.
+
+    One beside the paper's three that no finished network has is left out: it would leave no network to look at.
+    """
     done, epochs = tables.finished, tables.epochs[tables.epochs["tid"].isin(tables.finished["tid"])]
     return tuple(
         metric
-        for metric in METRICS
-        if done[metric].notna().any() or epochs[metric].notna().any() or done[f"{metric}_status"].isin(_UNDEFINED).any()
+        for metric in tables.metrics
+        if done[metric].notna().any()
+        or (metric in METRICS and (epochs[metric].notna().any() or done[f"{metric}_status"].map(_undefined).any()))
     )
 
 
@@ -66,10 +73,11 @@ def networks(tables: SearchTables, *, undefined_scored: bool = False) -> Sample:
     frame = tables.finished.copy()
     measured = measured_metrics(tables)
     if undefined_scored:
-        for metric, value in (("hms", 0.0), ("accuracy", tables.record.chance_accuracy)):
-            if metric in measured:
-                named = frame.apply(_status, axis=1, metric=metric).isin(_UNDEFINED)
-                frame.loc[frame[metric].isna() & named, metric] = value
+        scored = {metric: 0.0 for metric in measured if metric == "hms" or metric.startswith("hms_")}
+        scored |= {"accuracy": tables.record.chance_accuracy} if "accuracy" in measured else {}
+        for metric, value in scored.items():
+            named = frame.apply(_status, axis=1, metric=metric).map(_undefined)
+            frame.loc[frame[metric].isna() & named.astype(bool), metric] = value
     complete = frame[list(measured)].notna().all(axis=1) if measured else pd.Series(False, index=frame.index)
     left_out = frame[~complete]
     reasons = [
@@ -86,6 +94,7 @@ def networks(tables: SearchTables, *, undefined_scored: bool = False) -> Sample:
         excluded=tuple(int(tid) for tid in left_out["tid"]),
         reason="; ".join(reasons),
         undefined_scored=undefined_scored,
+        metrics=tables.metrics,
     )
 
 
@@ -93,11 +102,11 @@ def points(sample: Sample, replicates: int) -> Sample:
     """Average the replicates of each sampled point; the sample itself when points were trained once."""
     if replicates <= 1 or sample.n == 0:
         return sample
-    varying = [*METRICS, "epochs_trained"]
+    varying = [*sample.metrics, "epochs_trained"]
     steady = [column for column in sample.frame.columns if column.startswith("param.")]
     grouped = sample.frame.groupby("point", sort=True)
     frame = pd.concat([grouped[varying].mean(), grouped[steady].first(), grouped["tid"].min()], axis=1).reset_index()
-    return Sample(frame, "point", sample.measured, sample.excluded, sample.reason, sample.undefined_scored)
+    return replace(sample, frame=frame, unit="point")
 
 
 def numeric_factors(frame: pd.DataFrame) -> dict[str, np.ndarray]:
@@ -113,6 +122,10 @@ def numeric_factors(frame: pd.DataFrame) -> dict[str, np.ndarray]:
 
 def _as_number(value: object) -> object:
     return float(value) if isinstance(value, bool | np.bool_) else value
+
+
+def _undefined(status: str) -> bool:
+    return status != OK and is_status(status)
 
 
 def _status(row: pd.Series, metric: str) -> str:

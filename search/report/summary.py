@@ -7,6 +7,7 @@ from search.report.artifacts import best_networks
 from search.report.figures.matrix import label
 from search.report.palette import FINISH_SYMBOLS
 from search.report.record import SearchRecord
+from search.report.tables import SearchTables
 from search.report.wording import NOTHING, duration, flat, moment, number, share, significant
 
 BEST_LISTED = 5
@@ -38,6 +39,8 @@ def facts(analysis: Analysis) -> list[tuple[str, str]]:
         for key, value in record.stopping.items()
         if value is not None and key in SHOWN[record.stopping_rule == "threshold"]
     }
+    if record.stopping.get("metric", "hms") != "hms":
+        stopping = {"metric": analysis.stopping_metric} | stopping
     guide = (record.config.get("search") or {}).get("guide")
     rows = [
         ("Imported from", str(record.imported.get("from", ""))),
@@ -83,19 +86,18 @@ def best_table(analysis: Analysis) -> list[dict[str, Any]]:
     """The best by HMS, and the best by each other metric where that is another network."""
     tables = analysis.tables
     chosen = {tid: f"{rank}" for rank, tid in enumerate(best_networks(tables, "hms", BEST_LISTED), 1)}
-    for metric, name in (("mse", "best MSE"), ("accuracy", "best accuracy")):
-        for tid in best_networks(tables, metric, 1, ascending=metric == "mse"):
+    for metric in (metric for metric in tables.metrics.values() if metric.name != "hms"):
+        for tid in best_networks(tables, metric.name, 1, ascending=not metric.higher_is_better):
+            name = f"best {metric.short}"
             chosen[tid] = f"{chosen[tid]}, {name}" if tid in chosen else name
     rows = tables.trials.set_index("tid")
-    return [{"place": place, "tid": tid} | _network(rows.loc[tid], tables.parameters) for tid, place in chosen.items()]
+    return [{"place": place, "tid": tid} | _network(rows.loc[tid], tables) for tid, place in chosen.items()]
 
 
-def _network(row: Any, parameters: list[str]) -> dict[str, Any]:
-    varied = ", ".join(f"{label(name)} {significant(row[name])}" for name in parameters)
+def _network(row: Any, tables: SearchTables) -> dict[str, Any]:
+    varied = ", ".join(f"{label(name)} {significant(row[name])}" for name in tables.parameters)
     return {
-        "hms": number(row["hms"]),
-        "mse": number(row["mse"], 4),
-        "accuracy": number(row["accuracy"]),
+        "metrics": [number(row[name], metric.digits) for name, metric in tables.metrics.items()],
         "epochs": f"{number(row['epochs_trained'], 0)} / {number(row['epochs_planned'], 0)}",
         "finish": row["finish"],
         "parameters": varied,

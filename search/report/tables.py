@@ -6,12 +6,13 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from metrics.registry import METRICS as REGISTERED
+from metrics.metric import Metric
+from metrics.registry import METRICS
 from search.errors import UsageError
+from search.logged_metrics import as_described
 from search.report.record import SearchRecord, read_record
 
 PARAMETER = "param."
-METRICS = tuple(REGISTERED)
 
 # The columns that the report reads; tables may hold more, which it leaves as they are.
 _TRIAL_TEXT = "state finish reason hms_status mse_status accuracy_status device precision error"
@@ -34,6 +35,11 @@ class SearchTables:
     epochs: pd.DataFrame
 
     @property
+    def metrics(self) -> dict[str, Metric]:
+        """What was logged, as the export describes it; the paper's three where it does not."""
+        return as_described(self.record.metrics)
+
+    @property
     def parameters(self) -> list[str]:
         """The hyperparameter columns of `trials`, in their order there."""
         return [column for column in self.trials.columns if column.startswith(PARAMETER)]
@@ -53,8 +59,9 @@ def load(path: Path | str) -> SearchTables:
     if not (directory / "search.json").exists() and (directory / "tables" / "search.json").exists():
         directory = directory / "tables"
     record = read_record(directory / "search.json")
-    trials = _read(directory, "trials", _TRIAL_TEXT.split(), _TRIAL_NUMBERS.split(), [_TRIAL_FLAG])
-    epochs = _read(directory, "epochs", [], _EPOCH_NUMBERS.split(), [])
+    further = [name for name in as_described(record.metrics) if name not in METRICS]
+    trials = _read(directory, "trials", _TRIAL_TEXT.split(), _TRIAL_NUMBERS.split(), [_TRIAL_FLAG], further)
+    epochs = _read(directory, "epochs", [], _EPOCH_NUMBERS.split(), [], further)
     return SearchTables(
         directory=directory,
         record=record,
@@ -63,7 +70,10 @@ def load(path: Path | str) -> SearchTables:
     )
 
 
-def _read(directory: Path, name: str, text: list[str], numbers: list[str], flags: list[str]) -> pd.DataFrame:
+def _read(
+    directory: Path, name: str, text: list[str], numbers: list[str], flags: list[str], further: list[str]
+) -> pd.DataFrame:
+    """One table; of the `further` metrics it may lack columns, as before any network was evaluated."""
     parquet, csv = directory / f"{name}.parquet", directory / f"{name}.csv"
     source = parquet if parquet.exists() else csv
     try:
@@ -80,16 +90,20 @@ def _read(directory: Path, name: str, text: list[str], numbers: list[str], flags
         raise UsageError(
             f"{source} lacks the columns {', '.join(missing)}: another version wrote it. Run `hms export NAME` again."
         )
-    table = table.copy()
-    for column in text:
+    table = table.reindex(columns=[*table.columns, *({*further, *_statuses(further)} - {*table.columns})])
+    for column in [*text, *_statuses(further)]:
         table[column] = table[column].astype(object).where(table[column].notna(), "").astype(str)
-    for column in numbers:
+    for column in [*numbers, *further]:
         table[column] = pd.to_numeric(table[column], errors="coerce").astype(np.float64)
         table[column] = table[column].where(np.isfinite(table[column]))
     for column in flags:
         table[column] = table[column].map(_flag).astype(bool)
     keys = [column for column in ("tid", "epoch") if column in numbers]
     return table.astype(dict.fromkeys(keys, np.int64))
+
+
+def _statuses(metrics: list[str]) -> list[str]:
+    return [f"{metric}_status" for metric in metrics]
 
 
 def _flag(value: object) -> bool:

@@ -5,6 +5,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import pandas as pd
+
 from search.report.figures.matrix import label
 from search.report.tables import SearchTables
 from search.report.wording import NOTHING, duration, number, significant
@@ -25,7 +27,9 @@ class Cell:
 def header(tables: SearchTables) -> list[tuple[str, str]]:
     """Title and kind (`text`, `number`) of each column."""
     fixed = [("Trial", "number"), ("State", "text"), ("HMS", "number"), ("HMS over epochs", "none")]
-    fixed += [("MSE", "number"), ("Accuracy", "number")] + ([("Loss", "number")] if tables.record.imported else [])
+    fixed += [(metric.short, "number") for metric in tables.metrics.values() if metric.name != "hms"]
+    fixed += [(column.replace("mse_", "MSE "), "number") for column in _at_the_end(tables)]
+    fixed += [("Loss", "number")] if tables.record.imported else []
     fixed += [("Trained epochs", "number"), ("Planned epochs", "number")]
     parameters = [(label(name), "number") for name in _sampled(tables)]
     replicate = [("Point", "number"), ("Seed", "number")] if tables.record.replicates > 1 else []
@@ -35,6 +39,23 @@ def header(tables: SearchTables) -> list[tuple[str, str]]:
 def _sampled(tables: SearchTables) -> list[str]:
     """The hyperparameters; planned epochs have their own column."""
     return [name for name in tables.parameters if name != "param.epochs"]
+
+
+def _at_the_end(tables: SearchTables) -> list[str]:
+    """`mse_test` and errors on other videos, `mse_NAME`, measured when a trial ends; those with a value."""
+    others = [metric for name, metric in tables.metrics.items() if name != "mse"]
+    columns = [
+        column
+        for column in tables.trials.columns
+        if column.startswith("mse_")
+        and not column.endswith(("_status", "_previous_frame", "_best"))
+        and not any(metric.owns(column) for metric in others)
+    ]
+    return [
+        column
+        for column in columns
+        if pd.api.types.is_numeric_dtype(tables.trials[column]) and tables.trials[column].notna().any()
+    ]
 
 
 def rows(tables: SearchTables) -> list[list[Cell]]:
@@ -48,10 +69,14 @@ def _row(tables: SearchTables, row: Mapping[Any, Any], sparks: dict[int, str]) -
     cells = [
         _cell(str(row["tid"]), row["tid"]),
         Cell(state, state, state=row["finish"] or row["state"].lower()),
-        _metric(row["hms"], row["hms_status"], 3),
+        _metric(row["hms"], row["hms_status"], tables.metrics["hms"].digits),
         Cell("", "", curve=sparks.get(row["tid"], "")),
-        _metric(row["mse"], row["mse_status"], 4),
-        _metric(row["accuracy"], row["accuracy_status"], 3),
+        *(
+            _metric(row[name], row[f"{name}_status"], metric.digits)
+            for name, metric in tables.metrics.items()
+            if name != "hms"
+        ),
+        *(_cell(number(row[column], tables.metrics["mse"].digits), row[column]) for column in _at_the_end(tables)),
         *([_cell(significant(row["loss"]), row["loss"])] if tables.record.imported else []),
         _cell(number(row["epochs_trained"], 0), row["epochs_trained"]),
         _cell(number(row["epochs_planned"], 0), row["epochs_planned"]),

@@ -77,11 +77,11 @@ class Jobs(Connection):
         return {job["tid"]: (State(job["state"]), (job.get("result") or {}).get("loss")) for job in found}
 
     @speaks_mongo
-    def finished_hms(self, name: str) -> list[float]:
-        """The HMS of every DONE trial that has one, by tid."""
-        query = {"exp_key": name, "state": int(State.DONE), "result.hms": {"$ne": None}}
-        found = self._jobs.find(query, {"_id": False, "result.hms": True}).sort("tid", 1)
-        return [job["result"]["hms"] for job in found]
+    def finished_values(self, name: str, metric: str) -> list[float]:
+        """The last value of a metric of every DONE trial that has one, by tid."""
+        query = {"exp_key": name, "state": int(State.DONE), f"result.{metric}": {"$ne": None}}
+        found = self._jobs.find(query, {"_id": False, f"result.{metric}": True}).sort("tid", 1)
+        return [job["result"][metric] for job in found]
 
     @speaks_mongo
     def cancel(self, name: str, tid: int | None = None) -> list[int]:

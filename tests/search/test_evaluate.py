@@ -3,14 +3,18 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from metrics.errors import MetricError
 from metrics.gazoobian.objects import ObjectSet, ObjectView
 from metrics.gazoobian.views import kind_of, view_names
 from metrics.matching import draw_trials, matching_accuracy
+from metrics.metric import Metric
+from metrics.registry import METRICS
 from prednet.config import PredNetConfig
 from prednet.features import top_layer_features
 from prednet.model import PredNet
-from search.config import MetricsSection
-from search.evaluate import object_matching
+from search.evaluate import measured
+from search.metric_sections import MetricsSection
+from search.order import Preempted
 
 
 @pytest.fixture
@@ -32,7 +36,7 @@ def materials():
 def test_matching_that_streams_gives_the_accuracy_of_all_features_at_once(materials):
     model = PredNet(PredNetConfig(stack_sizes=(3, 4, 6)), seed=1).double()
     shown = []
-    row = object_matching(model, materials, between=lambda: shown.append(1))
+    row = measured(METRICS["accuracy"], model, materials, lambda: shown.append(1))
     whole = matching_accuracy(top_layer_features(model, materials.objects.images), materials.trials)
     assert row["accuracy"] == whole.accuracy
     assert {kind: row[f"accuracy_{kind}"] for kind in whole.by_kind} == whole.by_kind
@@ -45,5 +49,48 @@ def test_matching_that_streams_gives_the_accuracy_of_all_features_at_once(materi
 def test_a_broken_network_has_no_accuracy(materials):
     model = PredNet(PredNetConfig(stack_sizes=(3, 4, 6)), seed=1)
     model.gates[2].bias.data[0] = np.nan
-    row = object_matching(model, materials)
+    row = measured(METRICS["accuracy"], model, materials)
     assert (row["accuracy"], row["accuracy_status"]) == (None, "diverged")
+
+
+def metric(measure, **named):
+    return Metric("blur", "Blur", "", False, 0.0, 1.0, "", measure, **named)
+
+
+def raises(network, inputs):
+    raise KeyError("no such layer")
+
+
+def runs_out_of_memory(network, inputs):
+    raise RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried to allocate 1 TB")
+
+
+def stops(network, inputs):
+    network.top_features(inputs.objects.images[:1])
+
+
+@pytest.mark.parametrize(
+    ("measure", "message"),
+    [
+        (raises, "metric `blur` failed: KeyError: 'no such layer'"),
+        (lambda network, inputs: None, "metric `blur` must give a mapping"),
+        (lambda network, inputs: {"blur": 7}, "metric `blur` gave 7, which is outside"),
+        (lambda network, inputs: {"blur": network.no_such_thing}, "metric `blur` failed: AttributeError"),
+    ],
+)
+def test_a_metric_that_fails_is_named(materials, measure, message):
+    model = PredNet(PredNetConfig(stack_sizes=(3, 4, 6)), seed=1)
+    with pytest.raises(MetricError, match=message):
+        measured(metric(measure), model, materials)
+
+
+def test_out_of_memory_and_pre_emption_pass_through_a_metric(materials):
+    model = PredNet(PredNetConfig(stack_sizes=(3, 4, 6)), seed=1)
+    with pytest.raises(RuntimeError, match="can't allocate"):
+        measured(metric(runs_out_of_memory), model, materials)
+
+    def between():
+        raise Preempted
+
+    with pytest.raises(Preempted):
+        measured(metric(stops), model, materials, between)

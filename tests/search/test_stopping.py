@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from search.config import StoppingSection
+from search.metric_sections import StoppingSection
 from search.stopping import Evaluation, decide, discard_threshold, first_stable, unmoved, window_sd
 
 RULE = StoppingSection()

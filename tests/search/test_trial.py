@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from metrics.registry import METRICS
 from prednet.errors import Diverged
 from search.config_reader import parse_config
 from search.order import Preempted, TrialOrder
@@ -156,4 +157,4 @@ def test_a_collapsed_network_ends_after_six_undefined_scores(tmp_path):
 @pytest.mark.parametrize(("guide", "loss"), [("hms", -0.1), ("mse", 0.02), ("accuracy", -0.3)])
 def test_the_guiding_metric_becomes_a_loss_that_is_lower_for_better(guide, loss):
     result = {"hms": 0.1, "mse": 0.02, "accuracy": 0.3, "finish": "max_epochs", "reason": ""}
-    assert guided_loss(guide, result) == {"status": "ok", "loss": loss}
+    assert guided_loss(METRICS[guide], result) == {"status": "ok", "loss": loss}

@@ -1,5 +1,6 @@
-"""The three metrics over epochs of all networks, with the epoch where each run stopped (the paper's Figure 4)."""
+"""The metrics over epochs of all networks, with the epoch where each run stopped (the paper's Figure 4)."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -8,19 +9,18 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullLocator
 
+from metrics.metric import Metric
 from search.report.figures.style import (
-    AXIS_TITLES,
-    SHORT_TITLES,
     Spec,
     axis,
     is_wide,
     layout,
     log_axis,
     numbers,
-    panels,
+    panel_rows,
 )
-from search.report.palette import FINISH_SYMBOLS, LIGHT
-from search.report.tables import METRICS, SearchTables
+from search.report.palette import FINISH_SYMBOLS, LIGHT, tokens
+from search.report.tables import SearchTables
 
 ALL_CURVES_UP_TO = 300
 BEST_SHOWN = 20
@@ -34,7 +34,7 @@ class Curves:
     points: evaluated epochs, columns tid, epoch and the metrics; of all networks, or of the `BEST_SHOWN` best by HMS
     when there are more than `ALL_CURVES_UP_TO`, with `bands` (quantiles by epoch) for the rest.
     stops: by metric, the last point of each finished network where that metric is defined, with its finish.
-    levels: horizontal lines by metric.
+    levels: horizontal lines by metric. described: all metrics of the search.
     """
 
     points: pd.DataFrame
@@ -43,27 +43,33 @@ class Curves:
     best: int | None
     levels: dict[str, tuple[str, float]]
     networks: int
+    described: Mapping[str, Metric]
+
+    def token(self, metric: str) -> str:
+        """The colour token of a metric."""
+        return tokens(self.described)[metric]
 
     @property
     def metrics(self) -> list[str]:
         """The metrics with any value."""
-        return [metric for metric in METRICS if self.points[metric].notna().any()]
+        return [metric for metric in self.described if self.points[metric].notna().any()]
 
 
 def prepare(tables: SearchTables, best: int | None, trivial: tuple[str, float] | None) -> Curves | None:
     """Collect the curves; None when nothing was evaluated. `trivial` is the best image baseline's name and HMS."""
-    points = tables.epochs[["tid", "epoch", *METRICS]].dropna(subset=list(METRICS), how="all")
+    metrics = tables.metrics
+    points = tables.epochs[["tid", "epoch", *metrics]].dropna(subset=list(metrics), how="all")
     if points.empty:
         return None
     networks = points["tid"].nunique()
     bands: dict[str, pd.DataFrame] = {}
     if networks > ALL_CURVES_UP_TO:
-        bands = {metric: _quantiles(points, metric) for metric in METRICS}
+        bands = {metric: _quantiles(points, metric) for metric in metrics}
         ranked = tables.trials.sort_values("hms", ascending=False, na_position="last")["tid"].head(BEST_SHOWN)
         points = points[points["tid"].isin(ranked)]
     finishes = tables.finished[["tid", "finish"]]
     stops = {
-        metric: points.dropna(subset=[metric]).groupby("tid").tail(1).merge(finishes, on="tid") for metric in METRICS
+        metric: points.dropna(subset=[metric]).groupby("tid").tail(1).merge(finishes, on="tid") for metric in metrics
     }
     levels = {"accuracy": ("chance", tables.record.chance_accuracy)}
     if trivial:
@@ -71,7 +77,7 @@ def prepare(tables: SearchTables, best: int | None, trivial: tuple[str, float] |
     previous = tables.epochs["mse_previous_frame"].median()
     if np.isfinite(previous):
         levels["mse"] = ("copying the previous frame", float(previous))
-    return Curves(points, stops, bands, best, levels, networks)
+    return Curves(points, stops, bands, best, levels, networks, metrics)
 
 
 def _quantiles(points: pd.DataFrame, metric: str) -> pd.DataFrame:
@@ -95,7 +101,7 @@ def interactive(curves: Curves) -> Spec:
         x, y = f"x{suffix}", f"y{suffix}"
         data += [trace | {"xaxis": x, "yaxis": y} for trace in _traces(curves, metric, first=i == 0)]
         spec[f"xaxis{suffix}"] = axis("Epoch", anchor=y, rangemode="tozero")
-        title = AXIS_TITLES[metric]
+        title = curves.described[metric].axis
         values = [*curves.points[metric], curves.levels[metric][1] if metric in curves.levels else np.nan]
         wide = _log_scale(curves, metric)
         spec[f"yaxis{suffix}"] = log_axis(title, values, anchor=x) if wide else axis(title, anchor=x)
@@ -109,11 +115,11 @@ def interactive(curves: Curves) -> Spec:
 
 
 def _traces(curves: Curves, metric: str, *, first: bool) -> list[Spec]:
-    traces = _band_traces(curves, metric)
+    traces, colour = _band_traces(curves, metric), f"@{curves.token(metric)}"
     others = curves.points[curves.points["tid"] != curves.best]
     traces.append(
-        _line(others, metric, f"@{metric}")
-        | {"name": "one network", "opacity": 0.45, "line": {"color": f"@{metric}", "width": 1}, "showlegend": False}
+        _line(others, metric)
+        | {"name": "one network", "opacity": 0.45, "line": {"color": colour, "width": 1}, "showlegend": False}
     )
     for finish, (symbol, _, label) in FINISH_SYMBOLS.items():
         rows = curves.stops[metric][curves.stops[metric]["finish"] == finish]
@@ -129,26 +135,26 @@ def _traces(curves: Curves, metric: str, *, first: bool) -> list[Spec]:
                 }
                 | {"x": numbers(rows["epoch"]), "y": numbers(rows[metric])}
                 | {"text": [f"trial {tid}" for tid in rows["tid"]], "hovertemplate": f"{_HOVER}{label}<extra></extra>"}
-                | {"marker": _mark(symbol, metric)}
+                | {"marker": _mark(symbol, colour)}
             )
     if curves.best is not None:
         best = curves.points[curves.points["tid"] == curves.best]
         traces.append(
-            _line(best, metric, "@ink")
+            _line(best, metric)
             | {"name": f"best network by HMS (trial {curves.best})", "legendgroup": "best", "showlegend": first}
             | {"line": {"color": "@ink", "width": 2.5}}
         )
     return traces
 
 
-def _mark(symbol: str, metric: str) -> Spec:
-    return {"symbol": symbol, "size": 7, "color": f"@{metric}", "line": {"width": 1.2, "color": f"@{metric}"}}
+def _mark(symbol: str, colour: str) -> Spec:
+    return {"symbol": symbol, "size": 7, "color": colour, "line": {"width": 1.2, "color": colour}}
 
 
 _HOVER = "%{text}<br>epoch %{x}: %{y:.4g}<br>"
 
 
-def _line(points: pd.DataFrame, metric: str, colour: str) -> Spec:
+def _line(points: pd.DataFrame, metric: str) -> Spec:
     """All networks in one trace, with a gap after each: hundreds of traces would be slow to draw."""
     defined = points.dropna(subset=[metric])
     x, y, text = [], [], []
@@ -172,7 +178,7 @@ def _band_traces(curves: Curves, metric: str) -> list[Spec]:
         y = np.r_[table[low], table[high][::-1]]
         traces.append(
             {"type": "scatter", "x": numbers(x), "y": numbers(y), "fill": "toself", "mode": "lines"}
-            | {"line": {"width": 0}, "fillcolor": f"@{metric}", "opacity": opacity, "hoverinfo": "skip"}
+            | {"line": {"width": 0}, "fillcolor": f"@{curves.token(metric)}", "opacity": opacity, "hoverinfo": "skip"}
             | {"showlegend": False}
         )
     return traces
@@ -180,17 +186,17 @@ def _band_traces(curves: Curves, metric: str) -> list[Spec]:
 
 def printed(curves: Curves) -> Figure:
     """The same for print, 7 inches wide."""
-    figure, axes = panels(1, len(curves.metrics), 7.0, 2.9)
+    figure, axes = panel_rows(len(curves.metrics), 7.0, 2.9)
     for ax, metric in zip(axes, curves.metrics, strict=True):
         _draw(ax, curves, metric)
-        ax.set(xlabel="Epoch", ylabel=AXIS_TITLES[metric], title=SHORT_TITLES[metric])
+        ax.set(xlabel="Epoch", ylabel=curves.described[metric].axis, title=curves.described[metric].short)
     handles, labels = axes[0].get_legend_handles_labels()
     figure.legend(handles, labels, fontsize=7, loc="outside lower center", ncols=3)
     return figure
 
 
 def _draw(ax: Axes, curves: Curves, metric: str) -> None:
-    colour = LIGHT[metric]
+    colour = LIGHT[curves.token(metric)]
     if metric in curves.bands:
         table = curves.bands[metric]
         for low, high, alpha in ((0.1, 0.9, 0.15), (0.25, 0.75, 0.3)):

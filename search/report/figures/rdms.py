@@ -1,5 +1,6 @@
 """The RDM of a network beside the human RDM, both as percentile ranks of their dissimilarities."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
@@ -26,20 +27,28 @@ def prepare(brain: Brain | None, network: NDArray[np.float64] | None, tid: int |
     """Rank both; either may be missing, None when both are. The network's order of stimuli is the human RDM's."""
     shown = []
     if network is not None:
-        shown.append((f"Network (trial {tid})", _ranked(network)))
+        shown.append((f"Network (trial {tid})", network))
     if brain is not None:
-        shown.append(("Human IT (mean of people and sessions)", _ranked(brain.rdm)))
+        shown.append((f"{brain.title} (mean of people and sessions)", brain.rdm))
     if not shown:
         return None
     n = len(shown[0][1])
     categories = [""] * n if brain is None else [str(category) for category in brain.categories]
     labels = [str(i + 1) for i in range(n)] if brain is None else [str(label) for label in brain.labels]
+    return beside(dict(shown), categories, labels)
+
+
+def beside(rdms: Mapping[str, NDArray[np.float64]], categories: Sequence[str], labels: Sequence[str]) -> Rdms:
+    """Title -> RDM (n, n) as panels, stimuli grouped by category in the order in which categories first come."""
+    first = {category: index for index, category in enumerate(dict.fromkeys(categories))}
+    order = sorted(range(len(categories)), key=lambda index: first[categories[index]])
     blocks, start = [], 0
-    for category, members in groupby(categories):
+    for category, members in groupby(categories[index] for index in order):
         stop = start + len(list(members))
         blocks.append((category, start, stop))
         start = stop
-    return Rdms(shown, blocks, labels)
+    panels = [(title, _ranked(rdm[np.ix_(order, order)])) for title, rdm in rdms.items()]
+    return Rdms(panels, blocks, [labels[index] for index in order])
 
 
 def _ranked(rdm: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -97,6 +106,8 @@ def interactive(rdms: Rdms) -> Spec:
 def printed(rdms: Rdms) -> Figure:
     """The same for print, with category names on the left panel."""
     figure, axes = panels(1, len(rdms.panels), 3.4 * len(rdms.panels), 3.1)
+    # In inches: labels at the edge are drawn a little wider than they were measured.
+    figure.set_layout_engine("constrained", w_pad=0.1)
     for index, (ax, (title, ranks)) in enumerate(zip(axes, rdms.panels, strict=True)):
         image = ax.imshow(ranks, cmap="cividis", vmin=0, vmax=1)
         ax.set_title(title)
@@ -104,7 +115,8 @@ def printed(rdms: Rdms) -> Figure:
             ax.axhline(stop - 0.5, color="white", linewidth=0.5)
             ax.axvline(stop - 0.5, color="white", linewidth=0.5)
         middles = [(start + stop - 1) / 2 for _, start, stop in rdms.blocks]
-        ax.set_yticks(middles if index == 0 else [], [name for name, _, _ in rdms.blocks] if index == 0 else [])
+        names = [name.replace("_", " ") for name, _, _ in rdms.blocks]
+        ax.set_yticks(middles if index == 0 else [], names if index == 0 else [])
         ax.set_xticks([])
         ax.tick_params(length=0, labelsize=6)
     figure.colorbar(image, ax=axes, label="Dissimilarity (percentile rank)", shrink=0.8)

@@ -6,17 +6,22 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from search.report.figures.style import AXIS_TITLES, SHORT_TITLES, Spec, axis, layout, numbers, panels
-from search.report.palette import LIGHT
-from search.report.tables import METRICS, SearchTables
+from metrics.metric import Metric
+from search.report.figures.style import Spec, axis, layout, numbers, panel_rows
+from search.report.palette import LIGHT, tokens
+from search.report.tables import SearchTables
 
 
 @dataclass(frozen=True)
 class Replicates:
-    """frame: finished networks with `rank`, the 1-based order of their point by mean HMS; metrics with any value."""
+    """frame: finished networks with `rank`, the 1-based order of their point by mean HMS; metrics with any value.
+
+    colours: their tokens.
+    """
 
     frame: pd.DataFrame
-    metrics: list[str]
+    metrics: list[Metric]
+    colours: dict[str, str]
 
 
 def prepare(tables: SearchTables) -> Replicates | None:
@@ -27,7 +32,8 @@ def prepare(tables: SearchTables) -> Replicates | None:
     means = done.groupby("point")["hms"].mean().sort_values(na_position="first")
     order = pd.Series(np.arange(1, len(means) + 1), index=means.index)
     frame = done.assign(rank=done["point"].map(order))
-    return Replicates(frame, [metric for metric in METRICS if done[metric].notna().any()])
+    shown = [metric for name, metric in tables.metrics.items() if done[name].notna().any()]
+    return Replicates(frame, shown, tokens(tables.metrics))
 
 
 def interactive(replicates: Replicates) -> Spec:
@@ -39,20 +45,21 @@ def interactive(replicates: Replicates) -> Spec:
         x, y = f"x{suffix}", f"y{suffix}"
         data.append(
             {"type": "scatter", "mode": "markers", "xaxis": x, "yaxis": y}
-            | {"x": numbers(frame["rank"]), "y": numbers(frame[metric])}
+            | {"x": numbers(frame["rank"]), "y": numbers(frame[metric.name])}
             | {"text": [f"point {row.point:.0f}, trial {row.tid}" for row in frame.itertuples()]}
-            | {"hovertemplate": f"%{{text}}<br>{SHORT_TITLES[metric]} %{{y:.4g}}<extra></extra>"}
-            | {"marker": {"size": 8, "color": f"@{metric}", "opacity": 0.75}}
+            | {"hovertemplate": f"%{{text}}<br>{metric.short} %{{y:.4g}}<extra></extra>"}
+            | {"marker": {"size": 8, "color": f"@{replicates.colours[metric.name]}", "opacity": 0.75}}
         )
         spec[f"xaxis{suffix}"] = axis("Sampled point, by mean HMS", anchor=y)
-        spec[f"yaxis{suffix}"] = axis(AXIS_TITLES[metric], anchor=x)
+        spec[f"yaxis{suffix}"] = axis(metric.axis, anchor=x)
     return {"data": data, "layout": spec, "panels": len(replicates.metrics)}
 
 
 def printed(replicates: Replicates) -> Figure:
     """The same for print, 7 inches wide."""
-    figure, axes = panels(1, len(replicates.metrics), 7.0, 2.2)
+    figure, axes = panel_rows(len(replicates.metrics), 7.0, 2.2)
     for ax, metric in zip(axes, replicates.metrics, strict=True):
-        ax.scatter(replicates.frame["rank"], replicates.frame[metric], s=12, color=LIGHT[metric], alpha=0.75)
-        ax.set(xlabel="Sampled point, by mean HMS", ylabel=AXIS_TITLES[metric])
+        colour = LIGHT[replicates.colours[metric.name]]
+        ax.scatter(replicates.frame["rank"], replicates.frame[metric.name], s=12, color=colour, alpha=0.75)
+        ax.set(xlabel="Sampled point, by mean HMS", ylabel=metric.axis)
     return figure

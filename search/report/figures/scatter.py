@@ -1,5 +1,6 @@
 """HMS against the other metrics, network by network, coloured by learning rate."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,20 +12,20 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullLocator
 from numpy.typing import NDArray
 
+from metrics.metric import Metric
 from search.report.correlations import LEARNING_RATE, NO_CONTROLS
 from search.report.figures.style import (
-    AXIS_TITLES,
-    SHORT_TITLES,
     Spec,
     axis,
     is_wide,
     layout,
     log_axis,
     numbers,
-    panels,
+    panel_rows,
 )
 from search.report.palette import LIGHT, SEQUENTIAL_DOTS
 from search.report.sample import Sample
+from search.report.summaries import PAPERS
 
 PAIRS = (("mse", "hms"), ("accuracy", "hms"), ("mse", "accuracy"))
 
@@ -35,6 +36,7 @@ class Scatter:
     captions: the coefficient of each pair as text."""
 
     frame: pd.DataFrame
+    metrics: Mapping[str, Metric]
     unit: str
     pairs: tuple[tuple[str, str], ...]
     colour: NDArray[np.float64] | None
@@ -43,7 +45,8 @@ class Scatter:
 
 def prepare(sample: Sample, table: pd.DataFrame) -> Scatter | None:
     """The pairs of measured metrics, with coefficients taken from `correlations` `table`; None with nothing to draw."""
-    pairs = tuple(pair for pair in PAIRS if set(pair) <= set(sample.measured))
+    further = ((name, "hms") for name in sample.measured if name not in PAPERS)
+    pairs = tuple(pair for pair in (*PAIRS, *further) if set(pair) <= set(sample.measured))
     if not pairs or sample.n == 0:
         return None
     colour = None
@@ -53,7 +56,7 @@ def prepare(sample: Sample, table: pd.DataFrame) -> Scatter | None:
             colour = np.log10(rates)
     plain = table[table["controls"] == NO_CONTROLS]
     captions = {pair: _caption(plain[plain["x"].isin(pair) & plain["y"].isin(pair)], sample.n) for pair in pairs}
-    return Scatter(sample.frame, sample.unit, pairs, colour, captions)
+    return Scatter(sample.frame, sample.metrics, sample.unit, pairs, colour, captions)
 
 
 def _caption(rows: pd.DataFrame, n: int) -> str:
@@ -77,14 +80,14 @@ def interactive(scatter: Scatter) -> Spec:
             {"type": "scatter", "mode": "markers", "xaxis": x, "yaxis": y, "text": labels}
             | {"x": numbers(scatter.frame[x_metric]), "y": numbers(scatter.frame[y_metric])}
             | {"marker": _marker(scatter, show_scale=i == len(scatter.pairs) - 1)}
-            | {"hovertemplate": f"%{{text}}<br>{SHORT_TITLES[x_metric]} %{{x:.4g}}<br>"
-               f"{SHORT_TITLES[y_metric]} %{{y:.4g}}<extra></extra>"}
+            | {"hovertemplate": f"%{{text}}<br>{scatter.metrics[x_metric].short} %{{x:.4g}}<br>"
+               f"{scatter.metrics[y_metric].short} %{{y:.4g}}<extra></extra>"}
         )  # fmt: skip
         values = scatter.frame[x_metric]
-        title = AXIS_TITLES[x_metric]
+        title = scatter.metrics[x_metric].axis
         wide = x_metric == "mse" and is_wide(values)
         spec[f"xaxis{suffix}"] = log_axis(title, values, anchor=y) if wide else axis(title, anchor=y)
-        spec[f"yaxis{suffix}"] = axis(AXIS_TITLES[y_metric], anchor=x)
+        spec[f"yaxis{suffix}"] = axis(scatter.metrics[y_metric].axis, anchor=x)
         annotations.append(
             {"xref": f"{x} domain", "yref": f"{y} domain", "x": 0, "y": 1.1, "xanchor": "left", "showarrow": False}
             | {"text": scatter.captions[(x_metric, y_metric)], "font": {"size": 12, "color": "@ink"}}
@@ -117,7 +120,7 @@ def _marker(scatter: Scatter, *, show_scale: bool) -> Spec:
 
 def printed(scatter: Scatter) -> Figure:
     """The same for print, 7 inches wide."""
-    figure, axes = panels(1, len(scatter.pairs), 7.0, 2.5)
+    figure, axes = panel_rows(len(scatter.pairs), 7.0, 2.5)
     drawn = [_draw(ax, scatter, pair) for ax, pair in zip(axes, scatter.pairs, strict=True)]
     if scatter.colour is not None:
         figure.colorbar(drawn[-1], ax=axes[-1], label="log₁₀ learning rate")
@@ -130,7 +133,7 @@ def _draw(ax: Axes, scatter: Scatter, pair: tuple[str, str]) -> PathCollection:
         {"color": LIGHT["hms"]} if scatter.colour is None else {"c": scatter.colour, "cmap": "cividis"}
     )
     drawn: PathCollection = ax.scatter(scatter.frame[x], scatter.frame[y], s=14, linewidths=0.3, edgecolors="w", **dots)
-    ax.set(xlabel=AXIS_TITLES[x], ylabel=AXIS_TITLES[y])
+    ax.set(xlabel=scatter.metrics[x].axis, ylabel=scatter.metrics[y].axis)
     ax.set_title(scatter.captions[pair], fontsize=7, loc="left")
     if x == "mse" and is_wide(scatter.frame[x]):
         ax.set_xscale("log")

@@ -17,12 +17,7 @@ from search.report.palette import LIGHT
 
 Spec = dict[str, Any]
 
-AXIS_TITLES = {
-    "hms": "HMS (Spearman ρ)",
-    "mse": "MSE (squared intensity, 0–1)",
-    "accuracy": "Accuracy (share of trials)",
-}
-SHORT_TITLES = {"hms": "HMS", "mse": "MSE", "accuracy": "Accuracy"}
+PANELS_A_ROW = 3
 
 
 def numbers(values: Any) -> Spec | list[Any]:
@@ -106,6 +101,15 @@ def panels(rows: int, columns: int, width: float, height: float) -> tuple[Figure
     figure = Figure(figsize=(width, height), layout="constrained")
     FigureCanvasAgg(figure)
     return figure, list(np.atleast_1d(figure.subplots(rows, columns)).ravel())
+
+
+def panel_rows(count: int, width: float, height: float) -> tuple[Figure, list[Axes]]:
+    """`count` panels, at most `PANELS_A_ROW` beside each other; `height` (inches) is that of one row."""
+    rows = -(-count // PANELS_A_ROW)
+    figure, axes = panels(rows, min(count, PANELS_A_ROW), width, height * rows)
+    for ax in axes[count:]:
+        ax.remove()
+    return figure, axes[:count]
 
 
 def save(figure: Figure, folder: Path, name: str, formats: Sequence[str] = ("png", "pdf")) -> list[Path]:

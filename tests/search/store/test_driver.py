@@ -119,10 +119,10 @@ def test_the_search_is_finished_after_a_look_at_every_trial(store: Store, make: 
 
 
 def test_the_hms_of_finished_trials(store: Store, make: Make) -> None:
-    assert store.finished_hms("s") == []
+    assert store.finished_values("s", "hms") == []
     proposing = make()
     for loss in (0.5, float("nan"), 0.25):
         proposing.observe()
         proposing.enqueue()
         work(store, loss)
-    assert store.finished_hms("s") == [-0.5, -0.25]
+    assert store.finished_values("s", "hms") == [-0.5, -0.25]

@@ -1,0 +1,166 @@
+"""The parts of the configuration about metrics: what is logged, on what, and what the stopping rule makes of it."""
+
+import re
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import Field, field_validator, model_validator
+
+from search.config_section import PositiveInt, Section, nearest
+
+REFERENCE_NAME = r"[a-z][a-z0-9_]{0,29}"
+
+
+class ReferenceSection(Section):
+    """A reference RDM: a path, alone or with what its file does not say (`metrics.references.load_reference`); a name.
+
+    A path has a `.` or `/` in it and is made absolute, from the folder in which `hms` runs. A name is of `hms data
+    brain`, or of the 92 stimuli's own references.
+    """
+
+    path: str
+    variable: str | None = None
+    labels: Path | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _path_alone(cls, value: Any) -> Any:
+        return {"path": value} if isinstance(value, str) else value
+
+    @field_validator("path")
+    @classmethod
+    def _path_or_name(cls, value: str) -> str:
+        return str(Path(value).expanduser().absolute()) if "/" in value or "." in value else value
+
+    @field_validator("labels")
+    @classmethod
+    def _absolute(cls, value: Path | None) -> Path | None:
+        return None if value is None else value.expanduser().absolute()
+
+
+class HmsSection(Section):
+    """Human-model similarity: frames a static clip, how square stimuli map to the network's size.
+
+    `stimuli`: `stimuli92`, or the name of images and RDMs that `hms data brain` prepared. `references`: further
+    reference RDMs by name, each a file or folder, a prepared name, or one of the 92 stimuli's own such as `monkey_it`
+    (docs/brains.md): the metric `hms_NAME`.
+    """
+
+    frames: int = Field(default=5, ge=2)
+    mapping: Literal["stretch", "pad", "crop"] = "stretch"
+    stimuli: str = "stimuli92"
+    references: dict[str, ReferenceSection] = Field(default_factory=dict)
+
+    @field_validator("references")
+    @classmethod
+    def _names(cls, value: dict[str, ReferenceSection]) -> dict[str, ReferenceSection]:
+        for name in value:
+            if not re.fullmatch(REFERENCE_NAME, name):
+                raise ValueError(f"{name!r} is no name of a reference: lower-case letters, digits and `_`, at most 30")
+        return value
+
+
+class MseSection(Section):
+    """Next-frame MSE: at most this many fixed windows, evenly spaced over the validation recordings."""
+
+    max_windows: PositiveInt | None = None
+
+
+class MatchingSection(Section):
+    """Object matching: the Gazoobian pool and the trials drawn from it."""
+
+    preset: Literal["mix_m", "mix_l"] = "mix_l"
+    objects: int = Field(default=100, ge=2)
+    views: int = Field(default=12, ge=2)
+    trials: PositiveInt = 500
+    gallery: int = Field(default=50, ge=2)
+    same_family: int = Field(default=7, ge=0)
+    seed: int = Field(default=0, ge=0)
+    frames: int = Field(default=5, ge=2)
+
+    @model_validator(mode="after")
+    def _gallery_fits(self) -> "MatchingSection":
+        if self.gallery > self.objects:
+            raise ValueError(
+                f"gallery is {self.gallery} but only {self.objects} objects exist: each image of a gallery "
+                "shows another object; raise metrics.matching.objects or lower metrics.matching.gallery"
+            )
+        return self
+
+
+class MetricsSection(Section):
+    """The three metrics and how often (epochs) they are logged; epoch 0 and the last are always logged.
+
+    `also`: further metrics by name, of the registry or of an installed package (docs/metrics.md).
+    """
+
+    every: PositiveInt = 5
+    also: tuple[str, ...] = ()
+    hms: HmsSection = HmsSection()
+    mse: MseSection = MseSection()
+    matching: MatchingSection = MatchingSection()
+
+    @field_validator("also")
+    @classmethod
+    def _offered(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        if not value:
+            return value
+        from metrics.registry import ALWAYS, offered  # it imports every metric's mathematics
+
+        for name in value:
+            if name in ALWAYS:
+                raise ValueError(f"`{name}` is always logged: leave it out")
+            if name not in offered():
+                hint = nearest(name, offered()) if offered() else ": no installed package offers one (docs/metrics.md)"
+                raise ValueError(f"`{name}` is no metric on this machine{hint}")
+        twice = sorted({name for name in value if value.count(name) > 1})
+        if twice:
+            raise ValueError(f"given twice: {', '.join(twice)}")
+        return value
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The metrics that are logged, in the order of tables."""
+        return ("hms", "mse", "accuracy", *(f"hms_{name}" for name in self.hms.references), *self.also)
+
+
+class StoppingSection(Section):
+    """The stopping rule; see `search.stopping`. `window` in epochs, both ends included.
+
+    `metric`: whose curve the rule looks at; `tolerance` and `threshold` are in its unit.
+    """
+
+    rule: Literal["stability", "threshold", "none"] = "stability"
+    metric: str = "hms"
+    window: PositiveInt = 25
+    tolerance: float = Field(default=0.01, ge=0)
+    ddof: Literal[0, 1] = 0
+    min_epochs: int = Field(default=0, ge=0)
+    threshold: float | None = None
+    threshold_sd: float | None = None
+    threshold_after: PositiveInt = 20
+    collapsed_after: PositiveInt = 6
+
+    @model_validator(mode="after")
+    def _threshold_given(self) -> "StoppingSection":
+        if self.rule == "threshold" and (self.threshold is None) == (self.threshold_sd is None):
+            raise ValueError("rule `threshold` needs exactly one of threshold (0.161 in the paper) and threshold_sd")
+        return self
+
+
+def metrics_hashed(document: dict[str, Any]) -> dict[str, Any]:
+    """What is hashed of metrics and stopping: what an earlier version had no key for is left out where it is unset.
+
+    Of references only the names: their content is compared with the search's data, and a file may move.
+    """
+    metrics, stopping = dict(document["metrics"]), dict(document["stopping"])
+    hms = dict(metrics["hms"])
+    references = sorted(hms.pop("references"))
+    if hms["stimuli"] == "stimuli92":
+        del hms["stimuli"]
+    metrics["hms"] = hms | ({"references": references} if references else {})
+    if not metrics["also"]:
+        del metrics["also"]
+    if stopping["metric"] == "hms":
+        del stopping["metric"]
+    return {"metrics": metrics, "stopping": stopping}

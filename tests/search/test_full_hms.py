@@ -1,0 +1,243 @@
+import csv
+import json
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from metrics.errors import StimuliError
+from metrics.hms import hms
+from metrics.rdm import correlation_rdm
+from metrics.stimuli92 import load_stimuli92, prepare_stimuli92, resize_stimuli
+from prednet.checkpoint import save_checkpoint
+from prednet.config import PredNetConfig
+from prednet.features import static_clip_features
+from prednet.model import PredNet
+from search.errors import UsageError
+from search.full_hms import HmsOptions, prednet_grid, score_features_file, score_weights_fully
+from search.paths import stimuli_path
+from search.score_features import load_function_network, score_function
+
+NETWORKS = """\
+import torch
+
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        torch.manual_seed(0)
+        self.first = torch.nn.Conv2d(3, 6, 5, stride=4)
+        self.drop = torch.nn.Dropout(0.5)
+        self.second = torch.nn.Conv2d(6, 8, 3, stride=2)
+
+    def forward(self, images):
+        assert images.dtype == torch.float32 and 0 <= images.min() and images.max() <= 1
+        first = self.drop(self.first(images).relu())
+        return {"first": first, "second": self.second(first).relu()}
+
+def net():
+    return Net()
+
+def pixels():
+    return lambda images: images.flatten(1)
+
+def number():
+    return 7
+
+def broken():
+    raise RuntimeError("no weights")
+
+def picky():
+    return torch.nn.Conv2d(5, 2, 3)
+
+def words():
+    return lambda images: "features"
+
+def flat():
+    return lambda images: images.mean(dim=(1, 2, 3))
+
+def constant():
+    return lambda images: torch.ones(len(images), 4)
+
+table = {}
+"""
+
+CONFIG = """\
+search: {name: tiny}
+space: {learning_rate: {choice: [1e-3]}}
+data: {dataset: demo, height: 24, width: 32}
+training: {nt: 4}
+metrics: {mse: {max_windows: 2}, matching: {objects: 16, views: 6, trials: 20, gallery: 12, same_family: 3, frames: 3}}
+"""
+
+
+def quiet(what, done, total):
+    """Progress that nobody sees."""
+
+
+@pytest.fixture
+def home(tmp_path, monkeypatch):
+    """A folder with prepared stimuli and a file of networks, which is the current one."""
+    given = os.environ.get("HMS_TEST_DATA")
+    if not given:
+        pytest.skip("HMS_TEST_DATA is not set: it holds the 92 stimuli and the human RDMs")
+    monkeypatch.setenv("HMS_DATA", str(tmp_path / "data"))
+    prepare_stimuli92(stimuli_path(tmp_path / "data"), Path(given) / "human92")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def networks(tmp_path, monkeypatch):
+    """`networks_of_the_test` in the current folder."""
+    (tmp_path / "networks_of_the_test.py").write_text(NETWORKS)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delitem(__import__("sys").modules, "networks_of_the_test", raising=False)
+    return "networks_of_the_test"
+
+
+def features_file(path, **arrays):
+    np.savez(path, **arrays)
+    return path
+
+
+def test_features_in_any_order_have_the_oracles_hms(home):
+    data = Path(os.environ["HMS_TEST_DATA"]) / "human92"
+    oracle = json.loads((data / "oracle.json").read_text())["models"]
+    labels = np.array(load_stimuli92(data).labels)
+    order = np.random.default_rng(0).permutation(92)
+    with np.load(data / "oracle_features.npz") as arrays:
+        pool, conv = arrays["features_pixels_pool25"][order], arrays["features_random_conv_seed0"][order]
+    path = features_file(home / "f.npz", labels=labels[order], pool=pool.reshape(92, 7, 7, 3), conv=conv)
+    text = score_features_file(path, HmsOptions(out=home / "out"), quiet)
+    found = json.loads((home / "out" / "hms.json").read_text())
+    by_layer = {part["layer"]: part["result"]["value"] for part in found["parts"]}
+    assert by_layer["pool"] == pytest.approx(oracle["pixels_pool25"]["spearman"], abs=1e-10)
+    assert by_layer["conv"] == pytest.approx(oracle["random_conv_seed0"]["spearman"], abs=1e-10)
+    assert f"HMS  {found['hms']['value']:.4f}" in text and "best image baseline, silhouette (0.1247)" in text
+    written = {path.name for path in (home / "out").iterdir()}
+    figures = {f"{name}.{suffix}" for name in ("rdms", "mds", "dendrogram") for suffix in ("png", "pdf")}
+    assert figures | {"hms.json", "layers.csv", "comparators.csv", "rdm.npz"} <= written
+    rows = list(csv.DictReader((home / "out" / "people.csv").open()))
+    assert len(rows) == 8 + 4
+    monkey = json.loads(score_features_file(path, HmsOptions(reference="monkey_it", as_json=True), quiet))
+    assert monkey["reference"]["people"] == 1 and monkey["baselines"]["monkey IT"] == pytest.approx(1)
+
+
+@pytest.mark.parametrize(
+    ("arrays", "message"),
+    [
+        ({"features": np.zeros((3, 4))}, "no array `labels`, but features: write it with numpy.savez"),
+        ({"labels": np.array(["a", "b"])}, "has labels and nothing else"),
+        (
+            {"labels": np.arange(3), "features": np.zeros((3, 4))},
+            r"`labels` is int64 of shape \(3,\); give \(n,\) text",
+        ),
+        ({"labels": np.array(["a", "b"]), "x": np.zeros((3, 4))}, r"`x` has shape \(3, 4\) beside 2 labels"),
+        ({"labels": np.array(["a", "b"]), "x": np.zeros((2, 4), complex)}, "`x` is of type complex128"),
+        ({"labels": np.array(["a", "b"]), "x": np.zeros((2, 1))}, "`x` has 1 value a stimulus"),
+    ],
+)
+def test_a_file_that_does_not_fit_is_told_how_to_be(tmp_path, arrays, message):
+    with pytest.raises(UsageError, match=message):
+        score_features_file(features_file(tmp_path / "f.npz", **arrays), HmsOptions(), quiet)
+
+
+def test_no_file_and_no_archive(tmp_path):
+    with pytest.raises(UsageError, match=r"none\.npz does not exist"):
+        score_features_file(tmp_path / "none.npz", HmsOptions(), quiet)
+    (tmp_path / "text.npz").write_text("features")
+    with pytest.raises(UsageError, match=r"text\.npz cannot be read"):
+        score_features_file(tmp_path / "text.npz", HmsOptions(), quiet)
+    np.save(tmp_path / "bare.npy", np.zeros((92, 3)))
+    with pytest.raises(UsageError, match="one array without labels"):
+        score_features_file(tmp_path / "bare.npy", HmsOptions(), quiet)
+
+
+def test_other_labels_and_other_references(home):
+    labels = np.array([f"item {number}" for number in range(12)])
+    features = np.random.default_rng(1).normal(size=(12, 30))
+    path = features_file(home / "mine.npz", labels=labels, features=features)
+    with pytest.raises(
+        UsageError, match=r"Labels do not match .* '01_human_body' to '92_artificial_object', the file 12"
+    ):
+        score_features_file(path, HmsOptions(), quiet)
+    rdm = 1 - np.corrcoef(features)
+    np.savez(home / "brain.npz", labels=labels[::-1], rdm=rdm[::-1, ::-1])
+    found = json.loads(score_features_file(path, HmsOptions(str(home / "brain.npz"), as_json=True), quiet))
+    assert found["hms"]["value"] == pytest.approx(1, abs=1e-12)
+    assert found["categories"] == [] and found["baselines"] == {}
+    text = score_features_file(path, HmsOptions(str(home / "brain.npz"), out=home / "figures"), quiet)
+    assert "compared with brain (people: 1" in text and (home / "figures" / "dendrogram.pdf").exists()
+    with pytest.raises(StimuliError, match="the brain `nobody` is not prepared"):
+        score_features_file(path, HmsOptions("nobody"), quiet)
+
+
+def test_a_torch_network_has_the_hms_of_its_features(home, networks):
+    given = f"{networks}:net"
+    found = json.loads(score_function(given, "48x64", "stretch", HmsOptions(as_json=True), quiet))
+    stimuli = load_stimuli92(stimuli_path(home / "data"))
+    images = resize_stimuli(stimuli.images, 48, 64)
+    with torch.inference_mode():
+        shown = torch.from_numpy(images.transpose(0, 3, 1, 2).copy()).float() / 255
+        layers = load_function_network(given)(shown)
+    features = np.concatenate([values.flatten(1).numpy() for values in layers.values()], axis=1)
+    assert found["hms"]["value"] == pytest.approx(hms(correlation_rdm(features), stimuli.human_rdm).value, abs=1e-6)
+    assert [part["layer"] for part in found["parts"]] == ["first", "second"]
+    text = score_function(f"{networks}:constant", "8x8", "stretch", HmsOptions(out=home / "out"), quiet)
+    assert "undefined (undefined_constant)" in text and not (home / "out" / "rdms.png").exists()
+    assert json.loads((home / "out" / "hms.json").read_text())["hms"]["value"] is None
+
+
+@pytest.mark.parametrize(
+    ("named", "message"),
+    [
+        ("nowhere:net", "nowhere cannot be imported from .*ModuleNotFoundError"),
+        ("networks_of_the_test:nothing", "has no function nothing; it has: .*net"),
+        ("networks_of_the_test:table", "has no function table"),
+        ("networks_of_the_test:", "give module:function"),
+        ("networks_of_the_test:number", "returned int; return a torch network"),
+        ("networks_of_the_test:broken", "raised RuntimeError: no weights"),
+    ],
+)
+def test_functions_that_make_no_network(networks, named, message):
+    with pytest.raises(UsageError, match=message):
+        load_function_network(named)
+
+
+@pytest.mark.parametrize(
+    ("function", "message"),
+    [
+        ("picky", r"raised RuntimeError: .*images of shape \(16, 3, 16, 16\); another size: --size"),
+        ("words", "the network returned str; return a tensor"),
+        ("flat", r"layer 'features' is torch.float32 of shape \(16,\) for 16 images"),
+    ],
+)
+def test_networks_that_return_no_features(home, networks, function, message):
+    with pytest.raises(UsageError, match=message):
+        score_function(f"{networks}:{function}", "16x16", "stretch", HmsOptions(), quiet)
+    with pytest.raises(UsageError, match="--size 16 is no size"):
+        score_function(f"{networks}:{function}", "16", "stretch", HmsOptions(), quiet)
+
+
+def test_a_prednet_is_scored_by_layer_and_step():
+    model = PredNet(PredNetConfig(stack_sizes=(3, 4, 6)), seed=1)
+    images = np.random.default_rng(0).integers(0, 256, (12, 16, 24, 3), dtype=np.uint8)
+    grid = prednet_grid(model, images, frames=4)
+    assert grid.layers == ["R0", "R1", "R2"] and grid.steps == [1, 2, 3]
+    everything = [features for _, _, features in static_clip_features(model, images, nt=4)]
+    expected = np.corrcoef(np.concatenate(everything, axis=1).astype(np.float64))
+    assert grid.gram().rdm() == pytest.approx(1 - expected, abs=1e-9)
+
+
+def test_our_own_network_in_full_has_the_hms_of_the_three_metrics(home):
+    (home / "tiny.yaml").write_text(CONFIG)
+    model = PredNet(PredNetConfig((3, 4, 5)), seed=3)
+    save_checkpoint(home / "network.pt", {"config": model.config.to_dict(), "model": model.state_dict()})
+    options = HmsOptions(as_json=True)
+    row = json.loads(score_weights_fully(home / "network.pt", home / "tiny.yaml", None, None, options, quiet))
+    full = row["hms_report"]
+    assert full["hms"]["value"] == pytest.approx(row["hms"], abs=1e-12)
+    assert {(part["layer"], part["step"]) for part in full["parts"]} >= {("R2", None), (None, 4), ("R0", 1)}
+    assert row["mse"] > 0 and row["accuracy"] is not None
