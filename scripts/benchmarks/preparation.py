@@ -55,6 +55,8 @@ def main() -> None:
     if options.build:
         build(*options.build)
         return
+    if options.folder is not None:
+        options.folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="preparation-", dir=options.folder) as name:
         folder = Path(name)
         height, width = (int(side) for side in options.size.split("x"))
