@@ -1,11 +1,22 @@
-"""What tests of several packages use: a package of somebody else, installed where a test wants it."""
+"""For tests of several packages: a package of somebody else, installed; deviations from oracles, printed."""
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 InstallMetric = Callable[..., Path]
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    """The largest deviations from oracles that tests recorded, also those of xdist's workers."""
+    reports = [report for found in terminalreporter.stats.values() for report in found]
+    properties = [pair for report in reports for pair in getattr(report, "user_properties", ())]
+    lines = sorted({text for key, text in properties if key == "largest_oracle_deviation"})
+    if lines:
+        terminalreporter.section("largest deviations from oracles")
+        terminalreporter.write_line("\n".join(lines))
 
 
 @pytest.fixture
