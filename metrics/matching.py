@@ -3,7 +3,7 @@
 Accuracy is in [0, 1], higher is better, chance 1 / gallery. The similarity is the cosine of two images' features,
 averaged over time steps; the answer is its largest value, and a tie is a wrong answer.
 Task: Blanchard et al. 2019, after Tenenbaum et al. 2011. Unlike the published code, no score is given to features
-that cannot tell images apart: an all-zero network would score 1.0 there.
+that cannot tell images apart: an all-zero network would score 1.0 there, and does with trials of the mode `legacy`.
 """
 
 from collections.abc import Sequence
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from metrics.errors import MetricError
 from metrics.gazoobian.objects import ObjectSet
+from metrics.matching_legacy import legacy_correct
 from metrics.matching_trials import MatchingTrials, TooFewObjects, draw_trials, write_trials
 
 __all__ = [
@@ -40,7 +41,8 @@ class MatchingResult:
 
     undefined_zero: some image has all-zero features at some time step, so that its cosine does not exist;
     undefined_constant: in every trial all gallery images are equally similar to the probe;
-    diverged: a feature is NaN or infinite. correct (n,) bool, in the order of the trials.
+    diverged: a feature is NaN or infinite. correct (n,) bool, in the order of the trials. With legacy trials features
+    that are zero or alike have an accuracy all the same: that of the published code.
     """
 
     accuracy: float | None
@@ -100,20 +102,17 @@ class StreamedMatching:
             )
         if self._diverged:
             return MatchingResult(None, "diverged", {}, None)
-        if self._zero:
+        legacy = self._trials.mode == "legacy"
+        if self._zero and not legacy:
             return MatchingResult(None, "undefined_zero", {}, None)
         trials, column = self._trials, np.argsort(self.images)
         row = np.searchsorted(self._probes, trials.probe)
         column = column[np.searchsorted(self.images, trials.gallery, sorter=column)]
         assert self._kept is not None
         cosines = self._cosines[row[:, None], column] / len(self._kept)  # (n, gallery)
-        if np.all(np.ptp(cosines, axis=1) <= TIE):
+        if not legacy and np.all(np.ptp(cosines, axis=1) <= TIE):
             return MatchingResult(None, "undefined_constant", {}, None)
-        rows = np.arange(len(cosines))
-        own = cosines[rows, trials.target]
-        others = cosines.copy()
-        others[rows, trials.target] = -np.inf
-        correct = own > others.max(axis=1) + TIE
+        correct = (legacy_correct if legacy else _strictly_largest)(cosines, trials.target)
         kinds = {str(kind): float(correct[trials.kind == kind].mean()) for kind in np.unique(trials.kind)}
         return MatchingResult(float(correct.mean()), "ok", kinds, correct)
 
@@ -132,10 +131,18 @@ class StreamedMatching:
             norms = np.sqrt(squares[0])[:, None] * np.sqrt(squares[1])
             if not np.isfinite(norms).all():
                 self._diverged = True
-            elif not norms.all():
-                self._zero = True
-            else:
-                self._cosines[:, column : column + len(images)] += products / norms
+                continue
+            self._zero = self._zero or not norms.all()
+            cosines = np.divide(products, norms, out=np.zeros_like(products), where=norms > 0.0)
+            self._cosines[:, column : column + len(images)] += cosines
+
+
+def _strictly_largest(cosines: NDArray[np.float64], target: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Trials (n,) in which the target's cosine is larger than all others of (n, gallery); ties are wrong."""
+    rows = np.arange(len(cosines))
+    others = cosines.copy()
+    others[rows, target] = -np.inf
+    return cosines[rows, target] > others.max(axis=1) + TIE
 
 
 def matching_accuracy(

@@ -12,7 +12,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TypeVar
+from typing import Literal, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,7 @@ from metrics.errors import MetricError
 from metrics.gazoobian.objects import PREPARE, ObjectSet, ObjectView
 from metrics.gazoobian.views import CANONICAL, MIXED, PURE
 
+Mode = Literal["clean", "legacy"]
 ANY = "any"  # the kind of views whose names are not ours
 
 T = TypeVar("T")
@@ -36,6 +37,7 @@ class MatchingTrials:
 
     probe (n,) int64; gallery (n, g) int64; target (n,) int64, the target's place in its gallery; kind (n,) str;
     same_family: distractors that share the target's family, None where families are unknown; digest: of the set.
+    mode: how they were drawn and how answers are counted; `legacy`: see `metrics.matching_legacy`.
     """
 
     probe: NDArray[np.int64]
@@ -45,6 +47,7 @@ class MatchingTrials:
     seed: int
     same_family: int | None
     digest: str
+    mode: Mode = "clean"
 
     @property
     def chance(self) -> float:
@@ -100,7 +103,7 @@ def write_trials(file: Path, trials: MatchingTrials) -> None:
     """Write trials as JSON: image numbers are rows of manifest.csv, from 0. Written beside the file, then renamed."""
     record = {key: value.tolist() if isinstance(value, np.ndarray) else value for key, value in asdict(trials).items()}
     temporary = file.with_name(f".{file.name}.{os.getpid()}")
-    temporary.write_text(json.dumps({"mode": "clean", **record}) + "\n", encoding="utf-8")
+    temporary.write_text(json.dumps(record) + "\n", encoding="utf-8")
     temporary.replace(file)
 
 
@@ -115,8 +118,8 @@ class _Pool:
 
     @classmethod
     def of(cls, manifest: ObjectSet, kind: str) -> "_Pool":
-        images = _rows_by_object(manifest, lambda row: row.kind == kind)
-        probes = images if kind not in PURE else _rows_by_object(manifest, lambda row: row.kind == CANONICAL)
+        images = rows_by_object(manifest, lambda row: row.kind == kind)
+        probes = images if kind not in PURE else rows_by_object(manifest, lambda row: row.kind == CANONICAL)
         pixels = [row.sha256 for row in manifest.rows]
         pairs = {
             name: found
@@ -138,7 +141,7 @@ class _Pool:
                 f"A gallery of {gallery} needs {gallery - 1} other objects with {self.kind} images"
                 f"{self._needed_kin(same_family)}. The set has {len(self.images)} such objects, "
                 f"{len(self.pairs)} of them with a pair to match. "
-                f"Set a smaller gallery or same_family, or make more objects: {PREPARE}"
+                f"Set a smaller gallery or same_family, or give more objects ({PREPARE} --objects N)."
             )
         return names
 
@@ -182,7 +185,8 @@ def _kinds(manifest: ObjectSet) -> list[str]:
     return [kind for kind in (*PURE, MIXED, ANY) if kind in present]
 
 
-def _rows_by_object(manifest: ObjectSet, wanted: Callable[[ObjectView], bool]) -> dict[str, list[int]]:
+def rows_by_object(manifest: ObjectSet, wanted: Callable[[ObjectView], bool]) -> dict[str, list[int]]:
+    """Rows of the wanted images of each object, in order."""
     rows: dict[str, list[int]] = defaultdict(list)
     for number, row in enumerate(manifest.rows):
         if wanted(row):

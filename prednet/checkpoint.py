@@ -13,7 +13,7 @@ from typing import Any
 import torch
 
 from prednet.config import PredNetConfig
-from prednet.errors import CheckpointError
+from prednet.errors import CheckpointDamaged, CheckpointError
 from prednet.model import PredNet
 
 FORMAT = "hms-checkpoint"
@@ -64,17 +64,21 @@ def load_checkpoint(path: Path, sha256: str | None = None, *, restore_rng: bool 
         restore_rng: also set torch's random generators to where they were.
 
     Raises:
-        CheckpointError: when the file is missing, torn, altered, no checkpoint of ours, or of a newer version.
+        CheckpointDamaged: when the file is missing, torn or altered.
+        CheckpointError: when it can't be read now (permission, input, output), is none of ours, or of a newer version.
     """
     path = Path(path)
-    if not path.is_file():
-        raise CheckpointError(f"there is no checkpoint at {path}: check the path (ls {path.parent})")
-    if sha256 is not None and (found := _sha256(path)) != sha256:
-        raise CheckpointError(
-            f"the checkpoint {path} was altered: its sha256 is {found[:12]}..., expected {sha256[:12]}...; "
-            "delete it to start over, or restore it from a copy"
-        )
-    document = _read(path)
+    try:
+        if sha256 is not None and (found := _sha256(path)) != sha256:
+            raise CheckpointDamaged(
+                f"the checkpoint {path} was altered: its sha256 is {found[:12]}..., expected {sha256[:12]}...; "
+                "delete it to start over, or restore it from a copy"
+            )
+        document = _read(path, whole=sha256 is not None)
+    except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
+        raise CheckpointDamaged(f"there is no checkpoint at {path}: check the path (ls {path.parent})") from None
+    except OSError as error:
+        raise CheckpointError(f"the checkpoint {path} can't be read: {error.strerror or error}") from error
     if not isinstance(document, dict) or document.get("format") != FORMAT:
         raise CheckpointError(f"{path} is no checkpoint of this program: give a file that a search has written")
     if document["version"] != VERSION:
@@ -103,15 +107,16 @@ def load_network(path: Path) -> PredNet:
     return model
 
 
-def _read(path: Path) -> Any:
+def _read(path: Path, *, whole: bool) -> Any:
+    """What torch finds in a file; one that is known to be `whole` is not damaged, whatever torch makes of it."""
     try:
         with zipfile.ZipFile(path) as archive:
             if bad := archive.testzip():
                 raise zipfile.BadZipFile(f"wrong checksum of {bad}")
         return torch.load(path, map_location="cpu", weights_only=True)
-    except (zipfile.BadZipFile, pickle.UnpicklingError, RuntimeError, EOFError, OSError, ValueError) as error:
+    except (zipfile.BadZipFile, pickle.UnpicklingError, RuntimeError, EOFError, ValueError) as error:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise CheckpointError(
+        raise (CheckpointError if whole else CheckpointDamaged)(
             f"the checkpoint {path} ({path.stat().st_size} bytes) is torn or no checkpoint ({reason}): "
             "delete it to start over, or restore it from a copy"
         ) from error

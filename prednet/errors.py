@@ -18,4 +18,8 @@ class Diverged(ModelError):
 
 
 class CheckpointError(PredNetError):
-    """A checkpoint is missing, torn, altered or of another version."""
+    """A checkpoint cannot be used. Unless it is a `CheckpointDamaged`, another try or program may read it."""
+
+
+class CheckpointDamaged(CheckpointError):
+    """A checkpoint is missing, torn or altered: nobody will ever read it."""

@@ -36,6 +36,7 @@ def recording_of(windows: Windows, index: int) -> str:
 
 
 def _write(path: Path, **arrays: NDArray[np.generic]) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_suffix(".part.npz")
     np.savez_compressed(temporary, **arrays)  # type: ignore[arg-type]
     temporary.replace(path)

@@ -6,19 +6,20 @@ are deleted only when the store knows their successors.
 """
 
 import contextlib
+import shutil
 import threading
 import time
 from collections import deque
-from collections.abc import Callable
 from concurrent.futures import Future, wait
 from typing import TYPE_CHECKING, Any
 
+from search.background import in_background, start
 from search.checkpoints import ARTIFACTS, LOG, named_checkpoints
 from search.errors import DocumentRefused, LeaseLost, StoreError, StoreRefused
 from search.order import TrialOrder
 from search.out_of_memory import explain_exit
 from search.provenance import provenance
-from search.store import Job, waiting
+from search.store import Job, Patience, waiting
 from search.trial_process import child_main
 
 if TYPE_CHECKING:
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 POLL_SECONDS = 0.05
 PROGRESS_SECONDS = 2.0
 KEPT_CHECKPOINTS = 2
+NOT_FINISHED = ("error", "given back")
+"""Outcomes after which no store can hold a result of this attempt: its artifacts belong to nothing."""
 FILES_OF = {"done": ARTIFACTS, "error": (LOG,)}
 
 
@@ -36,7 +39,7 @@ class Attempt:
     def __init__(self, worker: "Worker", job: Job) -> None:
         self.worker, self.job = worker, job
         self.store, self.config, self.files = worker.store, worker.config, worker.files
-        self.folder = worker.folder.trial(job.tid)
+        self.folder, self.own_folder = worker.folder.trial(job.tid), worker.folder.attempt(job.tid, job.token)
         self.lost = threading.Event()
         self.ended = threading.Event()
         self.progress: dict[str, Any] = {}
@@ -44,6 +47,7 @@ class Attempt:
         self.checkpoints = named_checkpoints(job)
         self.sending: Future[None] | None = None
         self.deadline: float | None = None
+        self.patience, self.next_try = Patience(), 0.0
         self.store_seconds = 0.0
         self.outcome: str | None = None
 
@@ -52,13 +56,15 @@ class Attempt:
         worker, job = self.worker, self.job
         worker.say(f"trial {job.tid}: attempt {job.attempt} on {worker.slot.device}")
         beat = threading.Thread(target=self._heartbeats, daemon=True, name="heartbeat")
-        beat.start()
+        start(beat)
         try:
             order = waiting(self._order, on_wait=self._say_waiting, stop=worker.stopping)
             self._train(order)
         finally:
             self.ended.set()
             beat.join()
+        if self.outcome in NOT_FINISHED:
+            shutil.rmtree(self.own_folder, ignore_errors=True)
         worker.say(f"trial {job.tid}: {self.outcome}")
         return int(self.outcome in ("done", "error"))
 
@@ -99,6 +105,7 @@ class Attempt:
             checkpoints=tuple(self.checkpoints),
             history=tuple(self.store.epochs(worker.name, job.tid)),
             finished=finished,
+            attempt_folder=self.own_folder,
         )
 
     def _serve(self, child: Any, receiver: Any) -> None:
@@ -111,7 +118,9 @@ class Attempt:
             if self.worker.asked_to_stop() and self.deadline is None:
                 child.terminate()
                 self.deadline = time.monotonic() + self.config.search.grace_seconds
-            if open_pipe and receiver.poll(POLL_SECONDS):
+            if not open_pipe:
+                time.sleep(POLL_SECONDS)
+            elif receiver.poll(POLL_SECONDS):
                 try:
                     self.messages.append(receiver.recv())
                 except (EOFError, OSError):
@@ -129,12 +138,16 @@ class Attempt:
 
     def _flush(self) -> None:
         """Write waiting messages in order; what the store cannot take now stays for the next turn."""
+        late = self.deadline is not None and time.monotonic() > self.deadline
+        if time.monotonic() < self.next_try and not late:
+            return
         while self.messages and self.outcome is None:
             try:
                 if not self._sent(*self.messages[0]):
                     return
                 started = time.perf_counter()
                 self._write(*self.messages[0])
+                self.patience.worked()
                 self.store_seconds += time.perf_counter() - started
             except LeaseLost:
                 self.lost.set()
@@ -150,12 +163,22 @@ class Attempt:
             self.messages.popleft()
 
     def _wait_for_store(self, error: StoreError) -> None:
-        self.worker.say(f"trial {self.job.tid}: {len(self.messages)} messages wait for the store: {error}")
+        """Try again later, while the child trains on; what is no outage ends the trial after some tries."""
         if self.deadline is not None and time.monotonic() > self.deadline:
             self.outcome = "left to its lease: the store was away at the end"
             return
+        try:
+            pause = self.patience.pause(error)
+        except StoreError:
+            if self.messages[0][0] == "error":
+                self.outcome = f"left to its lease: {error}"
+            self.messages[0] = ("error", {"message": str(error), "traceback": ""})
+            self.patience.worked()
+            return
+        if self.patience.is_news(error):
+            self.worker.say(f"trial {self.job.tid}: messages wait for the store: {error}")
         self.worker.on_outage()
-        time.sleep(POLL_SECONDS)
+        self.next_try = time.monotonic() + pause
 
     def _sent(self, kind: str, payload: dict[str, Any]) -> bool:
         """Whether the files that a message speaks of are where other workers find them; begins to send them.
@@ -163,12 +186,12 @@ class Attempt:
         Sending never holds up the child or a signal. What is not sent when the grace time ends is left out, and the
         trial goes on from the checkpoint before.
         """
-        names = [name for name in FILES_OF.get(kind, ()) if (self.folder / name).is_file()]
+        names = [name for name in FILES_OF.get(kind, ()) if self.files.path(self.job, name).is_file()]
         names += [payload["file"]] if kind == "checkpoint" else []
         if not names:
             return True
         if self.sending is None:
-            self.sending = _in_background(lambda: self.files.put(self.job, names, self.ended.is_set))
+            self.sending = in_background(lambda: self.files.put(self.job, names, self.ended.is_set))
         wait([self.sending], timeout=POLL_SECONDS)
         late = self.deadline is not None and time.monotonic() > self.deadline
         if not self.sending.done() and not late:
@@ -194,7 +217,8 @@ class Attempt:
                 store.begin_attempt(job, payload["epoch"], payload["skipped"])
                 self.progress = {**self.progress, "epoch": payload["trained"], "epochs": payload["epochs"]}
                 self.checkpoints = [info for info in self.checkpoints if info["file"] not in payload["skipped"]]
-                self._delete(payload["skipped"])
+                # What could not be read today may be of use to a person: it goes when the trial ends.
+                self._delete(payload["damaged"])
             case "progress":
                 self.progress = {**self.progress, **payload}
             case "epoch":
@@ -265,19 +289,3 @@ class Attempt:
                     sent, last = progress, time.monotonic()
             except StoreError:
                 continue  # the next one may get through; the lease outlives two of them
-
-
-def _in_background(call: Callable[[], None]) -> "Future[None]":
-    """Run `call` in a thread that no exit of the process waits for."""
-    future: Future[None] = Future()
-
-    def run() -> None:
-        try:
-            call()
-        except Exception as error:
-            future.set_exception(error)
-        else:
-            future.set_result(None)
-
-    threading.Thread(target=run, daemon=True, name="files").start()
-    return future

@@ -1,19 +1,23 @@
 """Where checkpoints and artifacts of trials lie: in the run's folder, which workers share, or in the store as well.
 
-A trial's own process knows files of its folder only. Its worker makes sure that those which the store names are there
+A trial's own process knows files of its folders only. Its worker makes sure that those which the store names are there
 before an attempt (`fetch`), that other workers can get them before the store names them (`put`), and that they go when
 nobody will ask for them again (`delete`). A checkpoint is {epoch, trained, file, sha256}; `file` is a plain name.
+
+What a finished trial leaves lies in the folder of its attempt until the store took the result, so that an attempt that
+lost its lease overwrites nothing; then it moves to the trial's folder (`settle`).
 """
 
 import contextlib
 import hashlib
+import shutil
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
 from search.config import SearchConfig
 from search.errors import FileDamaged
-from search.paths import RunFolder
+from search.paths import RunFolder, attempt_name
 from search.store import Job, State, Store
 from search.store.files import CHECKPOINT_PREFIX
 
@@ -33,13 +37,16 @@ class CheckpointStore(Protocol):
         """Bring the checkpoints that are missing or broken in the trial's folder, as far as there is a whole copy."""
 
     def put(self, job: Job, names: Sequence[str], stopped: Callable[[], bool]) -> None:
-        """Make files of the trial's folder available to other workers. Raises `OSError` for one that is not there."""
+        """Make files of this attempt available to other workers. Raises `OSError` for one that is not there."""
 
     def delete(self, tid: int, names: Iterable[str]) -> None:
         """Delete files of a trial, here and where other workers would get them."""
 
+    def path(self, job: Job, name: str) -> Path:
+        """Where a file of this attempt lies: in its own folder, or in the trial's."""
+
     def conclude(self, tid: int) -> None:
-        """Delete all checkpoints of a trial that is final, and what attempts that died left of it."""
+        """For a trial that is final: artifacts move to its folder; checkpoints go, and what dead attempts left."""
 
     def sweep(self) -> None:
         """Do so for all trials, where a worker died before it could."""
@@ -63,25 +70,35 @@ class FileCheckpoints:
     def put(self, job: Job, names: Sequence[str], stopped: Callable[[], bool]) -> None:
         """Nothing but a look: a file that was written is where it belongs."""
         for name in names:
-            (self.folder.trial(job.tid) / name).stat()
+            self.path(job, name).stat()
 
     def delete(self, tid: int, names: Iterable[str]) -> None:
         """See `CheckpointStore`."""
         for name in names:
             _unlink(self.folder.trial(tid) / name)
 
+    def path(self, job: Job, name: str) -> Path:
+        """See `CheckpointStore`."""
+        own = self.folder.attempt(job.tid, job.token) / name
+        return own if own.exists() else self.folder.trial(job.tid) / name
+
     def conclude(self, tid: int) -> None:
         """See `CheckpointStore`."""
         for path in _checkpoints(self.folder, f"{tid:06d}"):
             _unlink(path)
+        settle(self.store, self.name, self.folder, tid)
 
     def sweep(self) -> None:
         """See `CheckpointStore`. Each trial's folder is looked into: for the start of a worker."""
-        found = _checkpoints(self.folder, "*[0-9]")
-        final = self.store.endings(self.name) if found else {}
+        found, attempts = _checkpoints(self.folder, "*[0-9]"), self.folder.attempts()
+        final = self.store.endings(self.name) if found or attempts else {}
         for path in found:
             if int(path.parent.name) in final:
                 _unlink(path)
+        for path in attempts:
+            if final.get(int(path.parent.name), (None,))[0] == State.CANCEL:
+                shutil.rmtree(path, ignore_errors=True)
+        settle(self.store, self.name, self.folder)
 
 
 class GridFsCheckpoints(FileCheckpoints):
@@ -104,7 +121,7 @@ class GridFsCheckpoints(FileCheckpoints):
     def put(self, job: Job, names: Sequence[str], stopped: Callable[[], bool]) -> None:
         """See `CheckpointStore`."""
         for name in names:
-            self.store.put_file(job, self.folder.trial(job.tid) / name, stopped)
+            self.store.put_file(job, self.path(job, name), stopped)
 
     def delete(self, tid: int, names: Iterable[str]) -> None:
         """See `CheckpointStore`."""
@@ -133,11 +150,12 @@ def named_checkpoints(job: Job) -> list[dict[str, Any]]:
 def fetch_artifacts(store: Store, name: str, folder: RunFolder, names: Iterable[str]) -> list[str]:
     """Bring artifacts of finished trials from the store to this machine's run folder; what could not be had, in words.
 
-    Nothing to do where `search.checkpoints` is `file`: then the store holds none.
+    Where `search.checkpoints` is `file` the store holds none, and they are brought from the folders of their attempts.
     """
+    settle(store, name, folder)
     wanted, missed = frozenset(names), []
     stored = [file for file in store.files(name) if file.file in wanted]
-    tokens = {job["tid"]: job["token"] for job in store.jobs(name) if job["state"] == State.DONE} if stored else {}
+    tokens = store.finished_tokens(name) if stored else {}
     for file in stored:
         target = folder.trial(file.tid) / file.file
         if tokens.get(file.tid) == file.token and _sha256(target) != file.sha256:
@@ -146,6 +164,31 @@ def fetch_artifacts(store: Store, name: str, folder: RunFolder, names: Iterable[
             except FileDamaged as error:
                 missed.append(str(error))
     return missed
+
+
+def settle(store: Store, name: str, folder: RunFolder, tid: int | None = None) -> None:
+    """Move artifacts from the attempts that finished a trial, or any, to the trials' folders; other attempts' go.
+
+    A worker does so after `finish`; where it died in between, the next worker or export does. May be repeated, and by
+    several at once. What cannot be moved now stays.
+    """
+    attempts = folder.attempts() if tid is None else folder.attempts(f"{tid:06d}")
+    tokens = store.finished_tokens(name, tid) if attempts else {}
+    for attempt in attempts:
+        token = tokens.get(int(attempt.parent.name))
+        if token is not None and (attempt.name != attempt_name(token) or _moved(attempt)):
+            shutil.rmtree(attempt, ignore_errors=True)
+
+
+def _moved(attempt: Path) -> bool:
+    for file in (*WEIGHTS, *SHOWN):
+        try:
+            (attempt / file).replace(attempt.parent / file)
+        except FileNotFoundError:
+            continue
+        except OSError:
+            return False
+    return True
 
 
 def _checkpoints(folder: RunFolder, trial: str) -> list[Path]:

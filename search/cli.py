@@ -1,6 +1,7 @@
 """The `hms` command. Each command is a few lines that call one function; `main` turns exceptions into exit codes."""
 
 import json
+import os
 import shlex
 import sys
 from pathlib import Path
@@ -124,11 +125,14 @@ def report(
     out: Annotated[Path | None, typer.Option(help="folder; default: results/NAME/report")] = None,
     mongo: Mongo = None,
 ) -> None:
-    """Export the tables of a search and write its report: report.html, tables/, figures/. Works while it runs."""
+    """Export the tables of a search and write its report: report.html, tables/, figures/. Works while it runs.
+
+    NAME may be a folder of exported tables, with a / in it: no database is needed.
+    """
     from search.report import write_report
     from search.run import make_report
 
-    if Path(name).is_dir():
+    if os.sep in name and Path(name).is_dir():  # a name of a search has none
         path = write_report(Path(name), out or Path(name).parent / "report")
     else:
         with Place.given(mongo).store() as store:

@@ -229,27 +229,27 @@ def gazoobian(
     height: Height = 128,
     width: Width = 160,
     seed: Annotated[int, typer.Option(min=0, help="of the objects and their views")] = 0,
+    dial: Annotated[
+        list[str] | None, typer.Option(help="width of a dial, yaw=40 or mixed.yaw=40, instead of the preset's (repeat)")
+    ] = None,
+    own: Annotated[Path | None, typer.Option("--from", help="render nothing: look at your own objects")] = None,
     sheet: Annotated[Path | None, typer.Option("--contact-sheet", help="also write a PNG to look at")] = None,
 ) -> None:
-    """Render the Gazoobian objects of the object-matching task."""
+    """Render the Gazoobian objects of the object-matching task, or look at a folder of objects of your own."""
     from metrics.gazoobian.contact_sheet import contact_sheet
-    from metrics.gazoobian.dataset import prepare_gazoobian
+    from search.matching_pool import folder_summary, open_pool, parsed_dials
     from search.metric_sections import MatchingSection
 
-    matching = MatchingSection(preset=preset, objects=objects, views=views, seed=seed, gallery=2)
-    root = gazoobian_path(data_root(), matching, height, width)
-    with shown_progress(Console()) as progress:
-        pool = prepare_gazoobian(
-            root,
-            preset=preset,
-            objects=objects,
-            views=views,
-            height=height,
-            width=width,
-            seed=seed,
-            progress=progress,
-        )
-    print(f"{len(pool.images)} images of {objects} objects in {root}")
+    if own is not None:
+        pool, text = folder_summary(own)
+        say(text)
+    else:
+        dials = parsed_dials(dial or [])
+        matching = MatchingSection(preset=preset, objects=objects, views=views, seed=seed, gallery=2, dials=dials)
+        root = gazoobian_path(data_root(), matching, height, width)
+        with shown_progress(Console()) as progress:
+            pool = open_pool(matching, data_root(), height, width, progress)
+        print(f"{len(pool.images)} images of {objects} objects in {root}")
     if sheet is not None:
         contact_sheet(pool, sheet)
         print(sheet)

@@ -72,9 +72,10 @@ def retry(
     mongo: Mongo = None,
 ) -> None:
     """Make trials NEW again, so that the next `hms run` repeats them."""
+    from search.status import retry_trials
+
     with Place.given(mongo).store() as store:
-        store.search(name)
-        tids = store.retry(name, state)
+        tids = retry_trials(store, name, state)
     say(f"{len(tids)} trials of `{name}` are NEW again; continue with the `hms run` or `hms driver` that made them")
 
 
@@ -134,6 +135,8 @@ def backup(
     *chosen, file = names
     if everything == bool(chosen):
         raise UsageError("which searches? hms backup NAME... FILE, or hms backup --all FILE")
+    if not file.endswith(".jsonl.gz"):  # a forgotten FILE would make one of a search's name
+        raise UsageError(f"the last argument is the file, and ends in .jsonl.gz: hms backup {' '.join(names)}.jsonl.gz")
     with Place.given(mongo).store() as store, shown_progress(Console(stderr=True)) as progress:
         written = write_backup(store, chosen or store.names(), Path(file), progress)
     for name, counts in written.searches.items():

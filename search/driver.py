@@ -19,7 +19,7 @@ from search.config import SearchConfig
 from search.errors import DriverRunning, StoreError, StoreRefused
 from search.provenance import suggest_seed, trial_seed
 from search.space import concrete, expression
-from search.store import Document, State, Store, new_job_document
+from search.store import MANY_TRIES, Document, Patience, State, Store, new_job_document
 from search.store.driver_lock import LOCK_SECONDS
 from search.store.hyperopt_adapter import TrialsMirror, suggest
 
@@ -73,6 +73,7 @@ class Driver:
         self.expression = expression(config.space)
         self.mirror = TrialsMirror()
         self.cancelled = False
+        self.patience = Patience(tries=MANY_TRIES)
         self.renewed = self.looked = self.swept = -LOCK_SECONDS
 
     def run(self, lock: str, stop: threading.Event, each_cycle: Callable[[list[Document]], None]) -> Outcome:
@@ -82,6 +83,7 @@ class Driver:
 
         Raises:
             DriverRunning: another driver took the lock over.
+            StoreError: the store refuses what is asked, again and again; an outage is waited for.
         """
         worked = hurry = False
         try:
@@ -97,13 +99,16 @@ class Driver:
                     worked = True
                     hurry = self.enqueue()
                     each_cycle(self.mirror.docs)
+                    self.patience.worked()
                 except StoreRefused:
                     raise
                 except StoreError as error:
-                    self.say(f"waiting for the store: {error}")
+                    pause = self.patience.pause(error)
+                    if self.patience.is_news(error):
+                        self.say(f"waiting for the store: {error}")
                     self.on_outage()
                     self.renewed = -LOCK_SECONDS
-                    stop.wait(1.0)
+                    stop.wait(pause)
                     continue
                 if not hurry:
                     stop.wait(CYCLE_SECONDS)
@@ -133,6 +138,8 @@ class Driver:
         """Bring the mirror up to date; with `sweep`, and now and then, by a look at every trial."""
         now = time.monotonic()
         sweep = sweep or now - self.swept > SWEEP_SECONDS
+        if sweep:
+            self.mirror.keep(self.store.tids(self.name))
         unsettled = None if sweep else self.mirror.unsettled
         self.mirror.update(self.store.jobs(self.name, newer_than=self.mirror.versions, unsettled=unsettled))
         self.swept = now if sweep else self.swept

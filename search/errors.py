@@ -11,6 +11,7 @@
     │   ├── StoreUnreachable     3
     │   ├── StoreRefused         3   authentication failed, standalone server, unsupported version
     │   └── StoreFull            3   the server's disk is full
+    ├── MachineFailed            5   a worker's machine could not run any of several trials in a row
     ├── FileDamaged              1   a file in the store is not what was put there
     ├── LeaseLost                1   a trial was taken over; its first worker writes nothing more
     └── DocumentRefused          1   a value that MongoDB cannot hold
@@ -71,6 +72,12 @@ class StoreRefused(StoreError):
 
 class StoreFull(StoreError):
     """The server could not write because its disk is full."""
+
+
+class MachineFailed(HmsError):
+    """Attempts in a row failed by errors of the operating system, whatever the trial; the trials were given back."""
+
+    exit_code = 5
 
 
 class LeaseLost(HmsError):

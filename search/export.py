@@ -21,7 +21,7 @@ from metrics.metric import Metric
 from metrics.noise_ceiling import noise_ceiling, self_similarity
 from metrics.stimuli92 import load_stimuli92
 from metrics.stimulus_sets import STIMULI92, open_stimuli
-from search.checkpoints import SHOWN, WEIGHTS, fetch_artifacts
+from search.checkpoints import SHOWN, WEIGHTS, fetch_artifacts, settle
 from search.errors import FileDamaged
 from search.logged_metrics import as_described, metric_columns
 from search.paths import RunFolder, brain_path, stimuli_path
@@ -225,6 +225,7 @@ def export_weights(store: Store, name: str, folder: RunFolder, out: Path) -> lis
     Raises:
         FileDamaged: some are not whole in the store; the others are written.
     """
+    settle(store, name, folder)
     there = RunFolder(out)
     done = [job["tid"] for job in store.jobs(name) if job["state"] == State.DONE]
     for tid in done:

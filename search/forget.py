@@ -38,7 +38,7 @@ def belongings(store: Store, name: str, results: Path) -> Belongings:
         UnknownSearch: there is no search of this name.
         UsageError: its folder is a link; what lies behind it may be somebody else's.
     """
-    store.search(name)
+    store.search(name, unfinished=True)
     folder = RunFolder.of(results, name)
     if folder.root.parent != results or folder.root.is_symlink():
         raise UsageError(f"{folder.root} is no folder of its own: remove what it leads to by hand, then the link")

@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import Any, Literal
 
 from search.config import NAME_PATTERN
-from search.errors import UsageError
+from search.errors import DocumentRefused, UsageError
 from search.place import uri_in
 from search.provenance import provenance
 from search.store import Document, State, Store, new_job_document, to_plain
@@ -57,15 +57,15 @@ def import_hyperopt(
     if name in store.names():
         raise UsageError(f"the store has a search `{name}` already: it stays as it is. Take another name: --name NEW")
     found = source.trials(key)
-    newest = {int(trial["tid"]): trial for trial in found}
+    newest, unreadable = _readable(name, found, loss_is)
     now = store.server_time()
-    jobs = [_job(name, trial, loss_is, now) for trial in newest.values()]
+    jobs = [job for _, job in newest.values()]
     told = {
         "from": f"HyperOpt at {source.place}",
         "exp_key": key,
         "loss_is": loss_is,
         "counts": Counter(State(job["state"]).name for job in jobs),
-        "notes": _notes(found, newest, loss_is),
+        "notes": _notes(len(found), [trial for trial, _ in newest.values()], loss_is, unreadable),
     }
     search = to_plain(_search(name, jobs, told, now), name=f"search {name}")
     store.install(name, [*(("jobs", job) for job in jobs), ("searches", search)])
@@ -82,7 +82,23 @@ def _chosen(source: HyperoptDatabase, exp_key: str | None) -> str | None:
     raise UsageError(f"{source.place} holds these exp_keys: {listed}. Choose one: --exp-key KEY")
 
 
-def _job(name: str, trial: Document, loss_is: LossIs | None, now: datetime) -> Document:
+def _readable(
+    name: str, found: Sequence[Document], loss_is: LossIs | None
+) -> tuple[dict[int, tuple[Document, Document]], list[str]]:
+    """The newest version of each trial by tid, with how the store holds it; and which could not be read, and why."""
+    newest: dict[int, tuple[Document, Document]] = {}
+    unreadable = []
+    for trial in found:
+        try:
+            newest[int(trial["tid"])] = (trial, _job(name, trial, loss_is))
+        except (KeyError, TypeError, ValueError, AttributeError, DocumentRefused) as error:
+            unreadable.append(f"trial {trial.get('tid', '?')} ({trial.get('_id')}): {type(error).__name__}: {error}")
+    if found and not newest:
+        raise UsageError(f"no trial of {name!r} can be read; the first: {unreadable[0]}")
+    return newest, unreadable
+
+
+def _job(name: str, trial: Document, loss_is: LossIs | None) -> Document:
     """One trial as the store holds it. What never ended is CANCEL: nobody will end it now."""
     tid, state = int(trial["tid"]), State(trial["state"])
     misc = trial.get("misc") or {}
@@ -151,15 +167,20 @@ def _search(name: str, jobs: Sequence[Document], told: Mapping[str, Any], now: d
     }
 
 
-def _notes(found: Sequence[Document], newest: Mapping[int, Document], loss_is: LossIs | None) -> list[str]:
-    open_ended = sum(State(trial["state"]) in (State.NEW, State.RUNNING) for trial in newest.values())
+def _notes(found: int, newest: Sequence[Document], loss_is: LossIs | None, unreadable: Sequence[str]) -> list[str]:
+    open_ended = sum(State(trial["state"]) in (State.NEW, State.RUNNING) for trial in newest)
     notes = [
         "HyperOpt stored neither algorithm, epochs, data nor versions: how it was sampled and trained is not known",
         f"its loss is {loss_is.replace('-', 'minus ')}, as was said" if loss_is else "its loss is taken for no metric",
         CHOICES,
     ]
     notes += [f"{open_ended} trials that never ended are shown as CANCEL"] if open_ended else []
-    twice = len(found) - len(newest)
+    twice = found - len(newest) - len(unreadable)
+    if unreadable:
+        more = f"; and {len(unreadable) - 3} more" if len(unreadable) > 3 else ""
+        notes.append(
+            f"{len(unreadable)} stored trials are left out, they cannot be read: {'; '.join(unreadable[:3])}{more}"
+        )
     return notes + ([f"of {twice} trials stored more than once the newest version is shown"] if twice else [])
 
 

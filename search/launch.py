@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from search.errors import HmsError, StoreError, UsageError
+from search.errors import HmsError, MachineFailed, StoreError, UsageError
 from search.logs import rotate
 from search.process_identity import ProcessIdentity
 from search.slurm_queue import current_job
@@ -18,6 +18,9 @@ from search.store import Store
 
 QUICK_DEATHS = 3
 QUICK_SECONDS = 10.0
+SPAWN_TRIES = 5
+SPAWN_PAUSE = 2.0
+"""With pauses of 2, 4, 8 and 16 s between them."""
 ROTATE_SECONDS = 60.0
 
 
@@ -39,7 +42,9 @@ class _Running:
     process: subprocess.Popen[bytes]
     started: float
     identity: ProcessIdentity | None
-    quick_deaths: int = 0
+    deaths: int = 0
+    ended: bool = False
+    again: float = 0.0
 
 
 class LocalProcesses:
@@ -79,24 +84,21 @@ class LocalProcesses:
         """Release and replace workers that died, and those that left although the search is not finished.
 
         Raises:
-            HmsError: a worker keeps dying at once; the message quotes the end of its log.
+            HmsError: a worker keeps dying at once or cannot run; the message quotes the end of its log.
+            OSError: for half a minute, this machine could start no process.
         """
         self._rotate_logs()
         for number, worker in list(self.running.items()):
             code = worker.process.poll()
-            if code is None:
+            if code is None or time.monotonic() < worker.again:
                 continue
-            held = self._release(worker)
-            if code == 0 and self._search_finished():
-                del self.running[number]
-                continue
-            # One that held a trial can run: what a trial does to its worker ends as that trial's crashes do.
-            quick = not held and time.monotonic() - worker.started < QUICK_SECONDS
-            deaths = worker.quick_deaths + 1 if quick else 0
-            if code == UsageError.exit_code or deaths >= QUICK_DEATHS:
-                raise self._failed(number, code)
-            self.running[number] = self._spawn(number)
-            self.running[number].quick_deaths = deaths
+            if not worker.ended:
+                held = self._release(worker)
+                if code == 0 and self._search_finished():
+                    del self.running[number]
+                    continue
+                self._count_death(number, worker, code, bool(held))
+            self._replace(number, worker)
 
     def stop(self, grace_seconds: float) -> None:
         """SIGTERM, then SIGKILL to those that outlive the grace time."""
@@ -112,6 +114,27 @@ class LocalProcesses:
                 worker.process.wait()
                 self._release(worker)
         self.running.clear()
+
+    def _count_death(self, number: int, worker: _Running, code: int, held: bool) -> None:
+        # One that held a trial can run: what a trial does to its worker ends as that trial's crashes do.
+        quick = not held and time.monotonic() - worker.started < QUICK_SECONDS
+        worker.ended = True
+        worker.deaths = worker.deaths + 1 if quick or code == MachineFailed.exit_code else 0
+        if (code == UsageError.exit_code and not held) or worker.deaths >= QUICK_DEATHS:
+            raise self._failed(number, code)
+
+    def _replace(self, number: int, worker: _Running) -> None:
+        """Start another worker; where no process can be started now, a later check tries again."""
+        try:
+            fresh = self._spawn(number)
+        except OSError:
+            worker.deaths += 1
+            if worker.deaths >= SPAWN_TRIES:
+                raise
+            worker.again = time.monotonic() + SPAWN_PAUSE * 2 ** (worker.deaths - 1)
+            return
+        fresh.deaths = worker.deaths
+        self.running[number] = fresh
 
     def _rotate_logs(self) -> None:
         if time.monotonic() - self.rotated > ROTATE_SECONDS:
@@ -149,5 +172,5 @@ class LocalProcesses:
         log = self._log(number)
         tail = "\n".join(log.read_text(errors="replace").splitlines()[-8:])
         error = HmsError(f"worker {number} cannot run (exit code {code}); the end of {log}:\n{tail}")
-        error.exit_code = code if code in (2, 3) else 1
+        error.exit_code = code if code in (2, 3, 5) else 1
         return error

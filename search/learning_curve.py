@@ -34,11 +34,12 @@ class LearningCurve:
     """Writes the curve of one trial to its folder.
 
     A resumed trial may repeat epochs that an earlier attempt has written: their rows and events are replaced. `rows`
-    belong to the trial's state: resumed on another machine, it finds no file.
+    belong to the trial's state: resumed on another machine, it finds no file. `scratch` is a folder of the same file
+    system that nobody else writes to; default: the trial's.
     """
 
-    def __init__(self, folder: Path, *, tensorboard: bool = False) -> None:
-        self.folder, self.tensorboard = folder, tensorboard
+    def __init__(self, folder: Path, scratch: Path | None = None, *, tensorboard: bool = False) -> None:
+        self.folder, self.scratch, self.tensorboard = folder, scratch or folder, tensorboard
         self.rows = read_curve(folder / "curve.csv") if (folder / "curve.csv").exists() else []
         self._writers: dict[str, SummaryWriter] = {}
 
@@ -68,9 +69,9 @@ class LearningCurve:
 
     def _write_row(self, row: dict[str, float]) -> None:
         self.rows = [earlier for earlier in self.rows if earlier["epoch"] < row["epoch"]] + [row]
-        path = self.folder / "curve.csv"
-        temporary = path.with_suffix(".part")
+        path, temporary = self.folder / "curve.csv", self.scratch / "curve.part"
         with contextlib.suppress(OSError):  # on a full disk training goes on; the next epoch writes all rows
+            self.scratch.mkdir(parents=True, exist_ok=True)
             with temporary.open("w", newline="", encoding="utf-8") as file:
                 writer = csv.DictWriter(file, COLUMNS)
                 writer.writeheader()

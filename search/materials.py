@@ -12,9 +12,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from metrics.gazoobian.dataset import prepare_gazoobian
 from metrics.gazoobian.objects import ObjectSet
-from metrics.matching import MatchingTrials, draw_trials
+from metrics.matching import MatchingTrials
 from metrics.references import Reference
 from metrics.stimuli92 import Stimuli92, resize_stimuli
 from metrics.stimulus_sets import StimulusSet
@@ -24,7 +23,8 @@ from prednet.data.sequences import Windows, evaluation_windows, windows_digest
 from prednet.errors import DataError
 from search.config import DataSection, SearchConfig
 from search.logged_metrics import metric_versions
-from search.paths import gazoobian_path, video_path
+from search.matching_pool import open_pool, pool_trials
+from search.paths import video_path
 from search.progress import Progress
 from search.stimuli import references_of, stimuli_of
 
@@ -121,24 +121,9 @@ def prepare(config: SearchConfig, root: Path, progress: Progress | None = None) 
     dataset = open_video(config.data, root, progress)
     stimuli = stimuli_of(config, root, progress)
     matching = config.metrics.matching
-    pool = prepare_gazoobian(
-        gazoobian_path(root, matching, height, width),
-        preset=matching.preset,
-        objects=matching.objects,
-        views=matching.views,
-        height=height,
-        width=width,
-        seed=matching.seed,
-        progress=progress,
-    )
+    pool = open_pool(matching, root, height, width, progress)
     references = references_of(config, root, stimuli)
-    trials = draw_trials(
-        pool,
-        n_trials=matching.trials,
-        gallery=matching.gallery,
-        seed=matching.seed,
-        same_family=matching.same_family,
-    )
+    trials = pool_trials(pool, matching)
     transfer = {
         column: open_video(config.data.model_copy(update={"dataset": name}), root, progress, key="transfer")
         for column, name in config.data.transfer_columns.items()

@@ -67,7 +67,12 @@ class MseSection(Section):
 
 
 class MatchingSection(Section):
-    """Object matching: the Gazoobian pool and the trials drawn from it."""
+    """Object matching: the pool of object images and the trials drawn from it.
+
+    `dials`: widths other than the preset's, `yaw: 40` or `mixed.yaw: 40` (docs/gazoobian.md). `folder`: own images,
+    `objects/OBJECT/VIEW.png` below it, instead of Gazoobian objects; then `preset`, `objects`, `views` and `dials` mean
+    nothing. `mode`: `legacy` draws and counts as the published code does.
+    """
 
     preset: Literal["mix_m", "mix_l"] = "mix_l"
     objects: int = Field(default=100, ge=2)
@@ -77,10 +82,31 @@ class MatchingSection(Section):
     same_family: int = Field(default=7, ge=0)
     seed: int = Field(default=0, ge=0)
     frames: int = Field(default=5, ge=2)
+    dials: dict[str, float] = Field(default_factory=dict)
+    folder: Path | None = None
+    mode: Literal["clean", "legacy"] = "clean"
+
+    @field_validator("dials")
+    @classmethod
+    def _turnable(cls, value: dict[str, float]) -> dict[str, float]:
+        if value:
+            from metrics.errors import StimuliError
+            from metrics.gazoobian.views import PRESETS, turned
+
+            try:
+                turned(PRESETS["mix_l"], value)
+            except StimuliError as error:
+                raise ValueError(str(error)) from None
+        return value
+
+    @field_validator("folder")
+    @classmethod
+    def _absolute(cls, value: Path | None) -> Path | None:
+        return None if value is None else value.expanduser().absolute()
 
     @model_validator(mode="after")
     def _gallery_fits(self) -> "MatchingSection":
-        if self.gallery > self.objects:
+        if self.folder is None and self.gallery > self.objects:
             raise ValueError(
                 f"gallery is {self.gallery} but only {self.objects} objects exist: each image of a gallery "
                 "shows another object; raise metrics.matching.objects or lower metrics.matching.gallery"
@@ -151,7 +177,8 @@ class StoppingSection(Section):
 def metrics_hashed(document: dict[str, Any]) -> dict[str, Any]:
     """What is hashed of metrics and stopping: what an earlier version had no key for is left out where it is unset.
 
-    Of references only the names: their content is compared with the search's data, and a file may move.
+    Of references and a folder of objects only that they are there: their content is compared with the search's data,
+    and a file may move.
     """
     metrics, stopping = dict(document["metrics"]), dict(document["stopping"])
     hms = dict(metrics["hms"])
@@ -159,8 +186,20 @@ def metrics_hashed(document: dict[str, Any]) -> dict[str, Any]:
     if hms["stimuli"] == "stimuli92":
         del hms["stimuli"]
     metrics["hms"] = hms | ({"references": references} if references else {})
+    metrics["matching"] = _matching_hashed(metrics["matching"])
     if not metrics["also"]:
         del metrics["also"]
     if stopping["metric"] == "hms":
         del stopping["metric"]
     return {"metrics": metrics, "stopping": stopping}
+
+
+def _matching_hashed(matching: dict[str, Any]) -> dict[str, Any]:
+    kept = {key: value for key, value in matching.items() if key not in ("dials", "folder", "mode")}
+    if matching["dials"]:
+        kept["dials"] = matching["dials"]
+    if matching["folder"] is not None:
+        kept["folder"] = True
+    if matching["mode"] != "clean":
+        kept["mode"] = matching["mode"]
+    return kept

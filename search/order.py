@@ -21,7 +21,8 @@ class TrialOrder:
 
     `history` holds the metrics rows already stored, `checkpoints` those recorded, newest first; the `epoch` of a
     checkpoint is the last one evaluated before it. `finished` are the last values of the stopping rule's
-    metric of networks that finished.
+    metric of networks that finished. Checkpoints, log and curve lie in the trial's `folder`; what a finished trial
+    leaves is written to `artifacts`, the attempt's own, and moved there when the store took the result.
     """
 
     name: str
@@ -36,3 +37,9 @@ class TrialOrder:
     checkpoints: tuple[dict[str, Any], ...] = ()
     history: tuple[dict[str, Any], ...] = ()
     finished: tuple[float, ...] = ()
+    attempt_folder: Path | None = None
+
+    @property
+    def artifacts(self) -> Path:
+        """The attempt's own folder; the trial's where nobody else can work on it."""
+        return self.attempt_folder or self.folder

@@ -42,8 +42,16 @@ def brain_path(root: Path, name: str) -> Path:
 
 def gazoobian_path(root: Path, matching: MatchingSection, height: int, width: int) -> Path:
     """The folder of a rendered pool of Gazoobian objects; the name holds all that shapes it."""
-    name = f"{matching.preset}-{matching.objects}x{matching.views}-{height}x{width}-seed{matching.seed}"
-    return root / "gazoobian" / name
+    from metrics.gazoobian.settings import VERSION  # it imports the reading of images
+
+    name = f"{matching.preset}-{matching.objects}x{matching.views}-{height}x{width}-seed{matching.seed}-v{VERSION}"
+    dials = "".join(f"-{dial}={value:g}" for dial, value in sorted(matching.dials.items()))
+    return root / "gazoobian" / (name + dials)
+
+
+def attempt_name(token: str) -> str:
+    """The name of the folder of one reservation of a trial."""
+    return f"attempt-{token[:8]}"
 
 
 @dataclass(frozen=True)
@@ -75,3 +83,11 @@ class RunFolder:
     def trial(self, tid: int) -> Path:
         """Checkpoints, artifacts and the log of one trial."""
         return self.root / "trials" / f"{tid:06d}"
+
+    def attempt(self, tid: int, token: str) -> Path:
+        """What one reservation of a trial writes: another may write at the same time, once it lost its lease."""
+        return self.trial(tid) / attempt_name(token)
+
+    def attempts(self, trial: str = "*[0-9]") -> list[Path]:
+        """The folders of attempts that are left in the trials that match a pattern."""
+        return sorted(self.root.glob(f"trials/{trial}/attempt-*"))

@@ -26,7 +26,7 @@ class Server:
         if self.embedded is not None:
             try:
                 self.embedded.ensure_running()
-            except StoreError as error:
+            except (StoreError, OSError) as error:
                 say(str(error))
 
 

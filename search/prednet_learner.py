@@ -37,7 +37,7 @@ class PredNetLearner:
         nt = order.config.training.nt
         self.train_windows = Windows(self.materials.dataset.split("train"), nt, "all")
         self.val_windows = Windows(self.materials.dataset.split("val"), nt, "all").first(self.plan.val_sequences)
-        self.curve = LearningCurve(order.folder, tensorboard=order.config.training.tensorboard)
+        self.curve = LearningCurve(order.folder, order.artifacts, tensorboard=order.config.training.tensorboard)
         self.step, self.loss_sum = 0, 0.0
         self.train_loss: float | None = None
         self.val_loss: float | None = None
@@ -96,7 +96,7 @@ class PredNetLearner:
         Writes `network.pt`, the last weights, and `best.pt`, those of the lowest validation loss (maybe the same). A
         trial that diverged never comes here and leaves neither.
         """
-        folder, network = self.order.folder, self.plan.network.to_dict()
+        folder, network = self.order.artifacts, self.plan.network.to_dict()
         found: dict[str, Any] = {"n_parameters": count_parameters(self.plan.network), "mse_test": None}
         found |= {"best_epoch": self.best["epoch"], "best_val_loss": self.best["val_loss"]}
         if self.materials.test_windows is not None:

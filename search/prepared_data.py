@@ -244,7 +244,7 @@ def _objects_command(folder: Path) -> str:
         return "hms data gazoobian"
     return (
         f"hms data gazoobian --preset {s.preset} --objects {s.objects} --views {s.views} --height {s.height}"
-        f" --width {s.width} --seed {s.seed}"
+        f" --width {s.width} --seed {s.seed}" + "".join(f" --dial {dial}={width:g}" for dial, width in s.dials.items())
     )
 
 

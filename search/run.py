@@ -1,5 +1,6 @@
 """`hms run`: everything on this machine, from preparing data to the report; and the parts that other commands share."""
 
+import contextlib
 import os
 import signal
 import threading
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from search.config import SearchConfig
 from search.config_reader import parse_config
-from search.errors import SearchChanged, UnknownSearch, UsageError
+from search.errors import SearchChanged, StoreError, UnknownSearch, UsageError
 from search.launch import Launcher
 from search.launch_choice import LaunchOrder, RunOptions, choose_launcher, refuse_unlaunchable
 from search.learning_curve import require_tensorboard
@@ -65,22 +66,20 @@ def open_search(store: Store, config: SearchConfig, command: str, *, force_space
         MetricError: a metric of another package cannot be imported.
     """
     metrics, versions = described(config), metric_versions(config)
-    name, owner = config.search.name, ProcessIdentity.current().to_dict()
-    lock = store.acquire_driver(name, owner, LOCK_SECONDS) if name in store.names() else None
-    try:
-        _, created = store.create_or_resume(
-            name,
-            config=config.document(),
-            hashes=config.hashes(),
-            provenance={**provenance(), **({"metrics": versions} if versions else {})},
-            force_space=force_space,
-        )
-    except SearchChanged:
-        if lock is not None:
+    name = config.search.name
+    origin = {**provenance(), **({"metrics": versions} if versions else {})}
+    given = {"config": config.document(), "hashes": config.hashes(), "provenance": origin}
+    created = store.create(name, **given)
+    lock = store.acquire_driver(name, ProcessIdentity.current().to_dict(), LOCK_SECONDS)
+    try:  # only the holder of the lock may write what a running driver goes by
+        if not created:
+            store.create_or_resume(name, **given, force_space=force_space)
+        store.update_search(name, command=command, metrics=metrics)
+    except BaseException:
+        with contextlib.suppress(StoreError):
             store.release_driver(name, lock)
         raise
-    store.update_search(name, command=command, metrics=metrics)
-    return created, lock or store.acquire_driver(name, owner, LOCK_SECONDS)
+    return created, lock
 
 
 def drive(

@@ -1,8 +1,12 @@
 """`hms score WEIGHTS`: the metrics of one network, ours or original Keras weights."""
 
 import json
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
+from metrics.measured.object_matching import measure_with_intervals
 from metrics.registry import METRICS
 from prednet.checkpoint import load_network
 from prednet.config import Convention
@@ -40,7 +44,8 @@ def score_weights(
     model = read_network(weights, convention)
     settings = load_config(config, overrides) if config else default_config(overrides)
     _check_fit(weights, model, settings)
-    metrics = metrics_of(settings)
+    metrics = dict(metrics_of(settings))
+    metrics["accuracy"] = replace(metrics["accuracy"], measure=measure_with_intervals)
     materials = prepare(settings, data_root(), progress)
     row, _ = evaluate(model, materials, metrics)
     row |= transfer_errors(model, materials)
@@ -56,7 +61,8 @@ def score_weights(
             f"{weights}: {row['n_parameters']} parameters, evaluated on {video}",
             f"HMS       {row_of['hms']} (higher is more human-like; -1..1)",
             f"MSE       {row_of['mse']} (repeating the previous frame: {previous:.5f})",
-            f"accuracy  {row_of['accuracy']} (chance: {chance:.3f})",
+            f"accuracy  {row_of['accuracy']}{_interval(row, 'accuracy')} (chance: {chance:.3f}{_floor(row)})",
+            *(f"  {kind}  {row[f'accuracy_{kind}']:.3f}{_interval(row, f'accuracy_{kind}')}" for kind in _kinds(row)),
             *(f"{name}  {row_of[name]} ({m.unit}; {m.direction})" for name, m in further.items()),
             *(
                 f"{column}  {_shown(row[column], row[f'{column}_status'])} (repeating the previous frame: "
@@ -97,6 +103,22 @@ def default_config(overrides: list[str] | None) -> SearchConfig:
         raise UsageError("--set changes a configuration: name it with --config")
     document = {"search": {"name": "score"}, "space": {"learning_rate": {"choice": [1e-3]}}}
     return parse_config(document, source="the default configuration of `hms score`")
+
+
+def _kinds(row: Mapping[str, Any]) -> list[str]:
+    """Kinds of matching trials that have an accuracy with an interval of their own."""
+    ends = ("accuracy_", "_low")
+    found = (name for name in row if name.startswith(ends[0]) and name.endswith(ends[1]) and name != "accuracy_low")
+    return [name.removeprefix(ends[0]).removesuffix(ends[1]) for name in found]
+
+
+def _interval(row: Mapping[str, Any], name: str) -> str:
+    return f" [{row[f'{name}_low']:.3f}, {row[f'{name}_high']:.3f}]" if f"{name}_low" in row else ""
+
+
+def _floor(row: Mapping[str, Any]) -> str:
+    """Of legacy trials: what any network scores that tells pictures apart."""
+    return f"; probe and target alike: {row['accuracy_floor']:.3f}" if "accuracy_floor" in row else ""
 
 
 def _shown(value: float | None, status: str) -> str:

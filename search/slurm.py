@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from search.config import SearchConfig
-from search.errors import HmsError, StoreError, UsageError
+from search.errors import HmsError, MachineFailed, StoreError, UsageError
 from search.paths import RunFolder, data_root
 from search.slurm_queue import QueuedJob, SlurmAway, cancel, jobs_named, own_environment
 from search.slurm_task import SlurmTask
@@ -118,7 +118,7 @@ class SlurmJobs:
             self._end(number, queue.get(self.jobs.pop(number)))
         try:
             self._fill()
-        except UsageError as error:
+        except (UsageError, OSError) as error:
             self._announce(str(error))
 
     def stop(self, grace_seconds: float) -> None:
@@ -185,7 +185,8 @@ class SlurmJobs:
             HmsError: no worker is left.
         """
         quick = job is not None and job.seconds < QUICK_SECONDS and job.state not in ("CANCELLED", "PREEMPTED")
-        self.deaths[number] = self.deaths[number] + 1 if quick else 0
+        failed = job is not None and job.exit_code == MachineFailed.exit_code
+        self.deaths[number] = self.deaths[number] + 1 if quick or failed else 0
         refused = job is not None and job.exit_code == UsageError.exit_code
         if job is None or not (refused or self.deaths[number] >= QUICK_DEATHS):
             self.missing.add(number)
@@ -267,7 +268,7 @@ def _failed(job: QueuedJob, folder: Path) -> HmsError:
     error = HmsError(
         f"Slurm job {job.id} cannot run ({job.state}, exit code {job.exit_code}); the end of {log}:\n{tail}"
     )
-    error.exit_code = job.exit_code if job.exit_code in (2, 3) else 1
+    error.exit_code = job.exit_code if job.exit_code in (2, 3, 5) else 1
     return error
 
 

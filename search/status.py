@@ -4,6 +4,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Literal
 
 from rich.console import Console, Group
 from rich.live import Live
@@ -95,7 +96,7 @@ class Status:
         rate = ended_per_hour(self.documents, self.now)
         alive = sum(worker.alive for worker in self.workers)
         left = seconds_left(self.documents, self.planned, alive, self.now)
-        parts = [] if rate is None else [f"{rate:.3g} trials an hour"]
+        parts = [] if rate is None else [f"{rate:,.0f} trials an hour" if rate >= 100 else f"{rate:.3g} trials an hour"]
         parts += [] if left is None or self.search.get("cancelled") else [f"about {span(left)} left"]
         return [self._driver(), self._workers(), *(["; ".join(parts)] if parts else [])]
 
@@ -152,7 +153,7 @@ def _watch_in_place(store: Store, name: str, console: Console) -> None:
         while status is None or not status.finished:
             status = _patiently(store, name, status, console)
             lines = (status.counts(), *status.pace(), *status.troubles())
-            parts = [Text(printable(line), no_wrap=True, overflow="ellipsis") for line in lines]
+            parts = [Text(printable(line)) for line in lines]
             others = [worker for worker in status.workers if worker.condition != "works"]
             tables = [workers_table(others, status.now, "workers without a trial, or silent")] if others else []
             live.update(Group(*parts, *tables, status.table()), refresh=True)  # type: ignore[arg-type]
@@ -196,14 +197,42 @@ def cancel_trials(store: Store, name: str, tid: int | None) -> list[int]:
     """Cancel one trial, or all that are not final and the proposing of more; the tids that were.
 
     Raises:
-        UnknownSearch, UsageError: there is no such search or trial.
+        UnknownSearch, UsageError: there is no such search or trial; it was imported; there is nothing to cancel.
     """
-    store.search(name)
+    search = _own_search(store, name)
     if tid is None:
+        if search.get("finished"):
+            raise UsageError(f"`{name}` is finished: there is nothing to cancel")
         store.update_search(name, cancelled=True)
-    elif store.job(name, tid) is None:
+        return store.cancel(name)
+    job = store.job(name, tid)
+    if job is None:
         raise UsageError(f"`{name}` has no trial {tid}: see `hms status {name}`")
-    return store.cancel(name, tid)
+    cancelled = store.cancel(name, tid)
+    if not cancelled:
+        state = State(job["state"]).name
+        raise UsageError(f"trial {tid} of `{name}` is {state}: only trials that wait or run are cancelled")
+    return cancelled
+
+
+def retry_trials(store: Store, name: str, which: Literal["failed", "stale"]) -> list[int]:
+    """Make trials NEW again, and the search unfinished when there are any; their tids.
+
+    Raises:
+        UnknownSearch, UsageError: there is no such search, or it was imported.
+    """
+    _own_search(store, name)
+    tids = store.retry(name, which)
+    if tids:
+        store.update_search(name, finished=False)
+    return tids
+
+
+def _own_search(store: Store, name: str) -> Document:
+    search = store.search(name)
+    if "imported" in search:
+        raise UsageError(f"`{name}` was imported from HyperOpt: its trials stay as they are")
+    return search
 
 
 def _trial_line(job: Document, metrics: Mapping[str, Metric]) -> str:

@@ -1,8 +1,8 @@
 """One trial: train -> evaluate -> record -> decide -> checkpoint, until a rule or the planned epochs end it.
 
 A trial knows no database. It tells whoever runs it what happened through `report(kind, payload)`: `begin` (the epoch it
-resumes from and the checkpoints that could not be read), `progress`, `epoch` (one metrics row), `checkpoint`,
-`warning`. What is trained is behind `Learner`.
+resumes from, the checkpoints passed over and, of these, the damaged), `progress`, `epoch` (one metrics row),
+`checkpoint`, `warning`. What is trained is behind `Learner`.
 """
 
 import math
@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 from metrics.metric import DIVERGED, Metric
 from prednet.checkpoint import load_checkpoint, save_checkpoint
-from prednet.errors import CheckpointError, Diverged
+from prednet.errors import CheckpointDamaged, CheckpointError, Diverged
 from search.logged_metrics import metric_columns, metrics_of
 from search.order import Check, Preempted, Report, TrialOrder
 from search.stopping import Decision, Evaluation, decide, unmoved, window_sd
@@ -167,7 +167,7 @@ class Trial:
 
     def _resume(self) -> None:
         """Continue from the newest checkpoint that can be read; a torn or missing one falls back to the one before."""
-        skipped = []
+        skipped, damaged = [], []
         for info in self.order.checkpoints:
             try:
                 state = load_checkpoint(self.order.folder / info["file"], sha256=info["sha256"])
@@ -175,6 +175,8 @@ class Trial:
             except (CheckpointError, OSError) as error:
                 self.report("warning", {"message": f"checkpoint skipped: {error}"})
                 skipped.append(info["file"])
+                if isinstance(error, CheckpointDamaged):
+                    damaged.append(info["file"])
                 continue
             self.at = Progress(**state["progress"])
             rows = [row for row in self.order.history if row["epoch"] <= self.at.evaluated]
@@ -187,6 +189,7 @@ class Trial:
                 "trained": self.at.epoch,
                 "epochs": self.learner.epochs,
                 "skipped": skipped,
+                "damaged": damaged,
             },
         )
 

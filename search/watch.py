@@ -95,7 +95,7 @@ def search_table(documents: list[Document], max_trials: int, seconds: float, met
     ended = sum(state in (State.DONE, State.ERROR, State.CANCEL) for state in states)
     title = f"{ended} of {max_trials} trials ended, {states.count(State.RUNNING)} running, {seconds:.0f} s"
     table = Table(title=title, title_justify="left", expand=False)
-    for column in ("trial", "worker", "epoch", *(escape(metric.short) for metric in metrics.values()), "state"):
+    for column in ("trial", "worker", "epoch", *(cell(metric.short) for metric in metrics.values()), "state"):
         table.add_column(column, justify="right" if column not in ("worker", "state") else "left")
     shown = [document for document in documents if document["state"] != State.NEW]
     shown.sort(key=lambda document: (document["state"] == State.RUNNING, document["tid"]))
@@ -108,8 +108,13 @@ def search_table(documents: list[Document], max_trials: int, seconds: float, met
         worker = _worker_text(owner) if isinstance(owner, dict) and owner else ""
         cells = [_number(row.get(name), metric.digits) for name, metric in metrics.items()]
         state = row.get("finish") or State(document["state"]).name.lower()
-        table.add_row(str(document["tid"]), escape(printable(worker)), f"{epoch}/{planned}", *cells, str(state))
+        table.add_row(*map(cell, (document["tid"], worker, f"{epoch}/{planned}", *cells, state)))
     return table
+
+
+def cell(value: object) -> str:
+    """A value for a table of rich: what stands in a database is neither markup nor a control sequence."""
+    return escape(printable(str(value)))
 
 
 def _worker_text(owner: Document) -> str:

@@ -15,13 +15,13 @@ from typing import Any
 from search.attempt import Attempt
 from search.checkpoints import checkpoint_store
 from search.config import SearchConfig
-from search.errors import StoreError, StoreRefused
+from search.errors import LeaseLost, MachineFailed, StoreError, StoreRefused, StoreUnreachable
 from search.paths import RunFolder
 from search.process_identity import ProcessIdentity
 from search.retention import Retention
 from search.slots import Slot, offers
 from search.slurm_queue import current_job
-from search.store import Store
+from search.store import MANY_TRIES, Job, Patience, Store
 from search.trial_process import LEARNERS
 
 IDLE_SECONDS = 0.1
@@ -31,6 +31,10 @@ DISK_SECONDS = 1.0
 DISK_BYTES = 2**16
 DRIVERLESS_SECONDS = 600.0
 """An idle worker leaves its Slurm job when the driver has been gone for so long."""
+
+FAILURES = 5
+FAILURE_PAUSE = 2.0
+"""So many attempts in a row that the operating system fails end a worker; pauses of 2, 4, 8 and 16 s between them."""
 
 Say = Callable[[str], None]
 
@@ -60,6 +64,7 @@ class Worker:
         self.folder, self.data_root, self.allow_mixed = folder, data_root, allow_mixed
         self.launcher, self.on_outage = launcher, on_outage
         self._say = say
+        self.patience, self.failures = Patience(tries=MANY_TRIES), 0
         self.name = config.search.name
         self.owner = {
             **ProcessIdentity.current().to_dict(),
@@ -102,7 +107,12 @@ class Worker:
         return self.stopping.is_set()
 
     def run(self) -> int:
-        """Serve until the search is finished or a signal came; the number of trials that this worker ended."""
+        """Serve until the search is finished or a signal came; the number of trials that this worker ended.
+
+        Raises:
+            MachineFailed: the operating system fails one attempt after the other.
+            StoreError: the store refuses what is asked, again and again; an outage is waited for.
+        """
         ended, idle, last_reap = 0, IDLE_SECONDS, 0.0
         offered = self._start_fork_server()
         with contextlib.suppress(StoreError):
@@ -118,22 +128,57 @@ class Worker:
                 if self._disk_has_room():
                     job = self.store.reserve(self.name, self.owner, require=offered, allow_mixed=self.allow_mixed)
                 if job is not None:
-                    ended += Attempt(self, job).run()
+                    ended += self._attempt(job)
                     self.retention.enforce()
                     idle = IDLE_SECONDS
                     continue
                 search = self.store.search(self.name)
+                self.patience.worked()
                 if search.get("finished") or self._left_alone(search["driver"]):
                     break
             except StoreRefused:
                 raise
             except StoreError as error:
-                self.say(f"waiting for the store: {error}")
+                pause = self.patience.pause(error)
+                if self.patience.is_news(error):
+                    self.say(f"waiting for the store: {error}")
                 self.on_outage()
-                idle = IDLE_LIMIT
+                self.stopping.wait(pause)
             self.stopping.wait(idle)
             idle = min(idle * 1.5, IDLE_LIMIT)
         return ended
+
+    def _attempt(self, job: Job) -> int:
+        """1 when the trial ended. One that the operating system fails (no memory to fork, a stale file) is given back.
+
+        Raises:
+            MachineFailed: it was the last of `FAILURES` in a row without a trial that ended.
+        """
+        try:
+            ended = Attempt(self, job).run()
+        except (OSError, EOFError) as error:  # a fork server that cannot fork leaves an end of file
+            what = f"this machine failed the attempt: {_words(error)}"
+            self._give_back(job, what)
+            self.say(f"trial {job.tid} is given back: {what}")
+            self.failures += 1
+            if self.failures >= FAILURES:
+                raise MachineFailed(
+                    f"{FAILURES} attempts in a row, and {what}. The trials were given back; look at the machine's "
+                    "memory, processes, open files and disks (hms doctor)"
+                ) from error
+            self.stopping.wait(FAILURE_PAUSE * 2 ** (self.failures - 1))
+            return 0
+        except StoreError as error:
+            if not isinstance(error, StoreUnreachable):
+                self._give_back(job, str(error))
+            raise
+        self.patience.worked()
+        self.failures = 0 if ended else self.failures
+        return ended
+
+    def _give_back(self, job: Job, reason: str) -> None:
+        with contextlib.suppress(StoreError, LeaseLost):  # what the store does not hear now, it learns from the lease
+            self.store.requeue(job, reason=reason)
 
     def _disk_has_room(self) -> bool:
         """Whether the run's folder takes another file; on a full disk each trial would end without its weights."""
@@ -164,15 +209,22 @@ class Worker:
 
     def _start_fork_server(self) -> dict[str, Any]:
         """Pay the imports of the fork server before the first trial is reserved; what the device offers."""
-        receiver, sender = self.processes.Pipe(duplex=False)
-        process = self.processes.Process(target=_tell_offers, args=(self.slot.device, sender))
-        process.start()
-        sender.close()
         try:
-            told: dict[str, Any] = receiver.recv()
-        finally:
-            process.join()
+            receiver, sender = self.processes.Pipe(duplex=False)
+            process = self.processes.Process(target=_tell_offers, args=(self.slot.device, sender))
+            process.start()
+            sender.close()
+            try:
+                told: dict[str, Any] = receiver.recv()
+            finally:
+                process.join()
+        except (OSError, EOFError) as error:
+            raise MachineFailed(f"no process can be started on {self.slot.device}: {_words(error)}") from error
         return told
+
+
+def _words(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}"
 
 
 def _tell_offers(device: str, pipe: "multiprocessing.connection.Connection[Any, Any]") -> None:

@@ -6,13 +6,12 @@ from datetime import datetime
 from typing import Any, Literal
 
 from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
 
 from search.pace import span
 from search.process_identity import ProcessIdentity
 from search.store import Document, State, Store
-from search.watch import say_line
+from search.watch import cell, say_line
 
 Condition = Literal["works", "idle", "silent", "dead"]
 
@@ -95,7 +94,7 @@ def describe_worker(worker: SeenWorker, now: datetime) -> str:
 
 def workers_table(workers: Sequence[SeenWorker], now: datetime, title: str) -> Table:
     """One row a worker."""
-    table = Table(title=escape(title), title_justify="left")
+    table = Table(title=cell(title), title_justify="left")
     for column in ("host", "pid", "device", "slot", "trial", "here for", "last sign of life", "state"):
         table.add_column(column, justify="right" if column in ("pid", "slot", "trial") else "left")
     for worker in workers:
@@ -103,7 +102,7 @@ def workers_table(workers: Sequence[SeenWorker], now: datetime, title: str) -> T
         host = f"{owner.get('host', '?')}" + (f" job {owner['slurm_job']}" if "slurm_job" in owner else "")
         cells = [host, *(str(owner.get(key, "?")) for key in ("pid", "device", "slot"))]
         cells += ["" if worker.tid is None else str(worker.tid), span(_age(worker.since, now))]
-        table.add_row(*map(escape, cells), f"{span(_age(worker.seen, now))} ago", worker.condition)
+        table.add_row(*map(cell, cells), f"{span(_age(worker.seen, now))} ago", worker.condition)
     return table
 
 

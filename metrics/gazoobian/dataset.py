@@ -36,7 +36,7 @@ from metrics.gazoobian.objects import (
 from metrics.gazoobian.render import palette, render
 from metrics.gazoobian.screening import draw_members
 from metrics.gazoobian.settings import Settings, claim, write_text
-from metrics.gazoobian.views import PRESETS, draw_dials, kind_of, view_names
+from metrics.gazoobian.views import draw_dials, kind_of, view_names
 from metrics.matching_trials import TooFewObjects, draw_trials, write_trials
 
 Progress = Callable[[str, int, int], None]
@@ -64,17 +64,19 @@ def prepare_gazoobian(
     width: int = 160,
     samples: int = 4,
     seed: int = 0,
+    dials: Mapping[str, float] | None = None,
     workers: int | None = None,
     progress: Progress | None = None,
 ) -> ObjectSet:
     """Make the set below `root`, or complete what is there, and read it.
 
-    The families share the objects as evenly as they can. Images that exist are kept when they are whole and
-    what the manifest lists. `workers` processes (all usable cores when None; 1 stays in this process).
-    With more, a script that calls this needs the usual `if __name__ == "__main__":`, as processes are spawned.
+    The families share the objects as evenly as they can. Images that exist are kept when they are whole and what the
+    manifest lists. `dials`: widths other than the preset's, see `views.turned`. `workers` processes (all usable cores
+    when None; 1 stays in this process). With more, a script that calls this needs the usual
+    `if __name__ == "__main__":`, as processes are spawned.
     Raises `StimuliError` for impossible settings and for a folder that holds another set.
     """
-    settings = Settings(preset, objects, views, height, width, samples, seed)
+    settings = Settings(preset, objects, views, height, width, samples, seed, dict(dials or {}))
     settings.check()
     root = Path(root)
     claim(root, settings)
@@ -144,7 +146,7 @@ def _render_all(
 def _render_object(task: _Task) -> tuple[str, list[Row]]:
     """Render the views of one object that are not on disk yet."""
     settings, individual = task.settings, task.individual
-    preset = PRESETS[settings.preset]
+    preset = settings.widths
     dials = {view: draw_dials(preset, individual.seed, view) for view in view_names(settings.views)}
     files = {view: image_file(task.root, task.name, view) for view in dials}
     digests = {view: _kept(files[view], settings, task.known[view]) for view in dials}

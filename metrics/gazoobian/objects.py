@@ -15,6 +15,7 @@ from metrics.gazoobian.views import Dials, kind_of
 
 PREPARE = "hms data gazoobian"
 DIALS = tuple(field.name for field in fields(Dials))
+OTHER_IMAGES = (".png", ".jpg", ".jpeg", ".webp", ".bmp", ".gif", ".tif", ".tiff")
 COLUMNS = ("object", "family", "view", "kind", "seed", *DIALS, "sha256")
 
 
@@ -53,7 +54,9 @@ def load_objects(root: Path) -> ObjectSet:
     """
     root = Path(root)
     if not (root / "objects").is_dir():
-        raise StimuliError(f"No object images: {root / 'objects'} is not a folder. Make them: {PREPARE}")
+        inside = any(root.glob("*/*.png"))
+        hint = f"Move the objects' folders below {root / 'objects'}" if inside else f"Make them: {PREPARE}"
+        raise StimuliError(f"No object images: {root / 'objects'} is not a folder. {hint}")
     manifest = root / "manifest.csv"
     rows = read_manifest(manifest) if manifest.is_file() else _rows_of_folder(root)
     if not rows:
@@ -139,6 +142,9 @@ def _row(record: dict[str, str], file: Path) -> ObjectView:
 
 
 def _rows_of_folder(root: Path) -> tuple[ObjectView, ...]:
+    for file in sorted((root / "objects").glob("*/*")):
+        if file.suffix != ".png" and file.suffix.lower() in OTHER_IMAGES:
+            raise StimuliError(f"{file} would be left out: images of objects are .png files. Convert it or delete it.")
     files = sorted((file.parent.name, file.stem) for file in (root / "objects").glob("*/*.png"))
     return _with_kinds([ObjectView(name, "", view, "", "") for name, view in files])
 

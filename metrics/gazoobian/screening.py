@@ -8,10 +8,10 @@ from metrics.gazoobian.camera import camera_for
 from metrics.gazoobian.grammar import Individual, draw_family, draw_individual, seed_of
 from metrics.gazoobian.render import slots_seen
 from metrics.gazoobian.sdf import ACCENT, LIMB, Scene
-from metrics.gazoobian.views import PRESETS, Dials
+from metrics.gazoobian.views import MIXED, PRESETS, Dials
 
 HEIGHT, WIDTH = 40, 50  # of the screening picture, whatever the size of the images of the set
-WIDEST = PRESETS["mix_l"]  # poses for every preset, so that a seed means the same objects in all of them
+WIDEST = PRESETS["mix_l"][MIXED]  # poses for every preset, so that a seed means the same objects in all of them
 LEAST_FILL = 0.15  # share of the picture which the canonical view must cover
 LEAST_LIMB, LEAST_ACCENT = 0.10, 0.04  # shares of the object's own pixels
 LEAST_YIELD = 0.2  # a family of which fewer candidates pass is drawn anew

@@ -2,14 +2,15 @@
 
 import json
 import os
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from metrics.errors import StimuliError
 from metrics.gazoobian.objects import PREPARE
-from metrics.gazoobian.views import PRESETS
+from metrics.gazoobian.views import PRESETS, Preset, turned
 
-VERSION = 1  # of the generator: raised when the same settings give other pixels
+VERSION = 2  # of the generator: raised when the same settings give other pixels
 MOST_FAMILIES = 12
 FAMILY_SIZE = 8  # least members of a family, so that 7 distractors can share the target's
 
@@ -25,12 +26,18 @@ class Settings:
     width: int
     samples: int
     seed: int
+    dials: Mapping[str, float] = field(default_factory=dict)  # widths other than the preset's
     version: int = VERSION
 
     @property
     def families(self) -> int:
         """Number of families: at most 12, each with 8 members or more where there are that many objects."""
         return max(1, min(MOST_FAMILIES, self.objects // FAMILY_SIZE))
+
+    @property
+    def widths(self) -> Preset:
+        """The preset, with the widths that were given instead."""
+        return turned(PRESETS[self.preset], self.dials)
 
     def check(self) -> None:
         """Raise `StimuliError` for settings that give no usable set."""
@@ -46,6 +53,7 @@ class Settings:
                 raise StimuliError(f"Gazoobian {name} must be at least {least}, not {value}.")
         if self.samples not in (1, 4, 9, 16):
             raise StimuliError(f"{self.samples} samples a pixel cannot form a square grid: use 1, 4, 9 or 16.")
+        turned(PRESETS[self.preset], self.dials)
 
 
 def claim(root: Path, settings: Settings) -> None:

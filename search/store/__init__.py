@@ -7,11 +7,22 @@ from search.store.driver_lock import DriverLock
 from search.store.epochs import Epochs
 from search.store.files import Files, StoredFile
 from search.store.jobs import Jobs
-from search.store.outages import waiting
+from search.store.outages import MANY_TRIES, Patience, waiting
 from search.store.recovery import Recovery
 from search.store.workers import Workers
 
-__all__ = ["Document", "Job", "State", "Store", "StoredFile", "new_job_document", "to_plain", "waiting"]
+__all__ = [
+    "MANY_TRIES",
+    "Document",
+    "Job",
+    "Patience",
+    "State",
+    "Store",
+    "StoredFile",
+    "new_job_document",
+    "to_plain",
+    "waiting",
+]
 
 
 class Store(DriverLock, Jobs, Epochs, Files, Recovery, Workers, Archive):

@@ -20,6 +20,7 @@ from pymongo.errors import (
 )
 
 from search.errors import DocumentRefused, StoreError, StoreFull, StoreRefused, StoreUnreachable, UsageError
+from search.store.confirmation import unconfirmed
 from search.store.continuity import Continuity
 from search.store.contract import INDEXES, Document
 from search.store.uri import hosts, is_uri, options, redacted, stray_at, user
@@ -214,6 +215,8 @@ class Connection:
                 return DocumentRefused(f"a document is larger than MongoDB's 16 MB: {self._reason(error)}")
         if isinstance(error, DocumentTooLarge):
             return DocumentRefused(f"a document is larger than MongoDB's 16 MB: {self._reason(error)}")
+        if reason := unconfirmed(error):
+            return StoreUnreachable(f"the MongoDB servers at {self._hosts} did not confirm a write: {reason}")
         if isinstance(error, ConnectionFailure) or error.timeout or error.has_error_label("TransientTransactionError"):
             return self._unreachable(error)
         if isinstance(error, ConfigurationError):

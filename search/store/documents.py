@@ -15,35 +15,33 @@ from search.errors import DocumentRefused
 from search.store.contract import Document, State
 
 MAX_BYTES = 16 * 2**20
+MAX_DEPTH = 100
+"""Levels of nesting. The server takes a few more, but what is written lies within other documents there."""
 NonFinite = Literal["null", "refuse"]
 
 
-def to_plain(value: Any, *, non_finite: NonFinite = "null", name: str = "value") -> Any:
+def to_plain(value: Any, *, non_finite: NonFinite = "null", name: str = "value", depth: int = 0) -> Any:
     """Plain JSON types (and datetimes) of a value: dict, list, str, bool, int, float, None.
 
     NumPy scalars and arrays, torch tensors, enums and paths are converted. NaN and infinities become None, because a
     status beside them says why (`non_finite="null"`), or are refused where they would change what is trained
     (`"refuse"`). Raises `DocumentRefused`, naming the field, for all else: integers beyond 64 bits, bytes, sets,
-    complex numbers, objects, keys that are no strings.
+    complex numbers, objects, keys that are no strings, and what is nested deeper than `MAX_DEPTH` levels; `depth`
+    levels lie around the value.
     """
     if value is None or isinstance(value, bool | datetime):
         return value
     if isinstance(value, Enum):
-        return to_plain(value.value, non_finite=non_finite, name=name)
+        return to_plain(value.value, non_finite=non_finite, name=name, depth=depth)
     if isinstance(value, int):
         return _plain_int(int(value), name)
     if isinstance(value, float):
         return _plain_float(float(value), non_finite, name)
     if isinstance(value, str | PurePath):
         return _plain_str(str(value), name)
-    if isinstance(value, Mapping):
-        return {
-            _plain_key(key, name): to_plain(item, non_finite=non_finite, name=f"{name}.{key}")
-            for key, item in value.items()
-        }
-    if isinstance(value, list | tuple):
-        return [to_plain(item, non_finite=non_finite, name=f"{name}[{i}]") for i, item in enumerate(value)]
-    return _plain_array(value, non_finite, name)
+    if isinstance(value, Mapping | list | tuple):
+        return _plain_container(value, non_finite, name, depth + 1)
+    return _plain_array(value, non_finite, name, depth)
 
 
 def storable(value: Any, *, non_finite: NonFinite = "null", name: str) -> Document:
@@ -132,6 +130,19 @@ def new_job_document(
     return storable(document, non_finite="refuse", name=f"trial {tid}")
 
 
+def _plain_container(
+    value: Mapping[Any, Any] | Sequence[Any], non_finite: NonFinite, name: str, depth: int
+) -> dict[str, Any] | list[Any]:
+    if depth > MAX_DEPTH:
+        raise DocumentRefused(f"{name:.80}... is nested deeper than {MAX_DEPTH} levels, more than MongoDB holds")
+    if isinstance(value, Mapping):
+        return {
+            _plain_key(key, name): to_plain(item, non_finite=non_finite, name=f"{name}.{key}", depth=depth)
+            for key, item in value.items()
+        }
+    return [to_plain(item, non_finite=non_finite, name=f"{name}[{i}]", depth=depth) for i, item in enumerate(value)]
+
+
 def _plain_int(value: int, name: str) -> int:
     if not -(2**63) <= value < 2**63:
         raise DocumentRefused(f"{name} is {value}: MongoDB holds integers of 64 bits; store it as text")
@@ -160,14 +171,14 @@ def _plain_key(key: Any, name: str) -> str:
     return _plain_str(str(key), f"a key of {name}")
 
 
-def _plain_array(value: Any, non_finite: NonFinite, name: str) -> Any:
+def _plain_array(value: Any, non_finite: NonFinite, name: str, depth: int) -> Any:
     # torch is never imported for this: if it was not, the value is no tensor.
     torch = sys.modules.get("torch")
     if torch is not None and isinstance(value, torch.Tensor):
-        return to_plain(value.detach().cpu().tolist(), non_finite=non_finite, name=name)
+        return to_plain(value.detach().cpu().tolist(), non_finite=non_finite, name=name, depth=depth)
     if isinstance(value, np.generic | np.ndarray) and value.dtype.kind in "biufU":
         if value.dtype == np.longdouble:
             value = value.astype(np.float64)
-        return to_plain(value.tolist(), non_finite=non_finite, name=name)
+        return to_plain(value.tolist(), non_finite=non_finite, name=name, depth=depth)
     kind = f"{type(value).__module__}.{type(value).__qualname__}"
     raise DocumentRefused(f"{name} is a {kind}, which MongoDB cannot hold; convert it to a number, text, list or dict")

@@ -25,7 +25,7 @@ class DriverLock(Searches):
         Raises `DriverRunning` with the owner's host and pid, or `UnknownSearch`.
         """
         token = uuid.uuid4().hex
-        holder = self.search(name)["driver"]
+        holder = self.search(name, unfinished=True)["driver"]
         free: list[Document] = [{"driver": None}, past("driver.until")]
         if holder is not None and _known_dead(holder["owner"]):
             free.append({"driver.token": holder["token"]})

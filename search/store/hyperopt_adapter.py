@@ -131,6 +131,12 @@ class TrialsMirror:
         holes = (place for place, tid in enumerate(self._docs) if place != tid)
         return next(holes, len(self._docs))
 
+    def keep(self, tids: Set[int]) -> None:
+        """Forget the trials that are not among these: the store lost them when another of its servers took over."""
+        for tid in self._docs.keys() - tids:
+            del self._docs[tid], self._versions[tid]
+            self._unsettled.discard(tid)
+
     def update(self, docs: Iterable[Document]) -> None:
         """Take in new or changed trials."""
         last, late = next(reversed(self._docs), -1), False

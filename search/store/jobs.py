@@ -28,7 +28,9 @@ class Jobs(Connection):
             return len(self._jobs.insert_many(batch, ordered=False).inserted_ids)
         except BulkWriteError as error:
             details = error.details or {}
-            if any(failure["code"] != DUPLICATE_KEY for failure in details["writeErrors"]):
+            # Unconfirmed by a majority, an insert may be rolled back: it is no success, though it may be repeated.
+            failed = any(failure["code"] != DUPLICATE_KEY for failure in details["writeErrors"])
+            if failed or details.get("writeConcernErrors"):
                 raise
             return int(details["nInserted"])
 
@@ -68,6 +70,20 @@ class Jobs(Connection):
     def job(self, name: str, tid: int) -> Document | None:
         """One trial; None when there is none of that tid."""
         return self._jobs.find_one({"exp_key": name, "tid": tid}, {"_id": False})
+
+    @speaks_mongo
+    def tids(self, name: str) -> set[int]:
+        """The tids of all trials that the store holds."""
+        return {job["tid"] for job in self._jobs.find({"exp_key": name}, {"_id": False, "tid": True})}
+
+    @speaks_mongo
+    def finished_tokens(self, name: str, tid: int | None = None) -> dict[int, str]:
+        """tid -> token of the reservation that finished it, of one trial or all, where DONE."""
+        query: Document = {"exp_key": name, "state": int(State.DONE)}
+        if tid is not None:
+            query["tid"] = tid
+        found = self._jobs.find(query, {"_id": False, "tid": True, "token": True})
+        return {job["tid"]: job["token"] or "" for job in found}
 
     @speaks_mongo
     def endings(self, name: str) -> dict[int, tuple[State, float | None]]:

@@ -32,18 +32,8 @@ class Searches(Connection):
         trials, say). Otherwise raises `SearchChanged` with the difference; `force_space` accepts a changed space, never
         changed training: numbers of two trainings must not share a search.
         """
-        fresh = storable(
-            {
-                "exp_key": name,
-                "config": config,
-                "hashes": hashes,
-                "provenance": provenance,
-                "resumed": [],
-                "driver": None,
-            },
-            name=f"search {name}",
-        )
-        created = self._insert_once(name, fresh)
+        fresh = _fresh(name, config, hashes, provenance)
+        created = self._insert_once(name, literal(fresh))
         stored = self.search(name)
         if created:
             return stored, True
@@ -55,17 +45,30 @@ class Searches(Connection):
         return self.search(name), False
 
     @speaks_mongo
-    def search(self, name: str) -> Document:
-        """The stored search; raises `UnknownSearch`, which lists the names there are."""
+    def create(self, name: str, *, config: Document, hashes: Document, provenance: Document) -> bool:
+        """Create a search of this name; False when there is one, which stays as it is."""
+        return self._insert_once(name, literal(_fresh(name, config, hashes, provenance)))
+
+    @speaks_mongo
+    def search(self, name: str, *, unfinished: bool = False) -> Document:
+        """The stored search; raises `UnknownSearch`, which lists the names there are.
+
+        One that is being put in from a backup is refused, or with `unfinished` given as far as it is known.
+        """
         stored = self._searches.find_one({"exp_key": name}, {"_id": False})
         if stored is None:
             raise UnknownSearch(self._unknown(name))
+        if "restoring" in stored and not unfinished:
+            raise UsageError(
+                f"`{name}` is being put in by `hms restore` or `hms import-hyperopt`. Where that was cut short, repeat "
+                f"it in a minute, or remove what there is: hms forget {name}"
+            )
         return stored
 
     @speaks_mongo
     def names(self) -> list[str]:
         """All searches of the database, sorted."""
-        return sorted(self._searches.distinct("exp_key"))
+        return sorted(self._searches.distinct("exp_key", {"restoring": {"$exists": False}}))
 
     @speaks_mongo
     def update_search(self, name: str, **fields: Any) -> None:
@@ -79,8 +82,8 @@ class Searches(Connection):
             raise UnknownSearch(self._unknown(name))
 
     def _insert_once(self, name: str, fresh: Document) -> bool:
-        # One atomic upsert with the server's time; on an existing search it changes nothing.
-        new = {"$mergeObjects": [literal(fresh), {"created": "$$NOW"}]}
+        # One atomic upsert of an expression, with the server's time; on an existing search it changes nothing.
+        new = {"$mergeObjects": [fresh, {"created": "$$NOW"}]}
         keep = {"$cond": [{"$eq": [{"$type": "$created"}, "missing"]}, new, "$$ROOT"]}
         result = self._searches.update_one({"exp_key": name}, [{"$replaceWith": keep}], upsert=True)
         return result.upserted_id is not None
@@ -100,6 +103,11 @@ class Searches(Connection):
         names = self.names()
         known = f"it holds: {', '.join(names)}" if names else "it holds none yet; start one: hms run CONFIG"
         return f"the store at {self._hosts} holds no search named {name!r}; {known}"
+
+
+def _fresh(name: str, config: Document, hashes: Document, provenance: Document) -> Document:
+    document = {"exp_key": name, "config": config, "hashes": hashes, "provenance": provenance}
+    return storable({**document, "resumed": [], "driver": None}, name=f"search {name}")
 
 
 def config_difference(stored: Any, given: Any) -> list[str]:

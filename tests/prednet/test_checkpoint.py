@@ -1,11 +1,12 @@
 import hashlib
 import pickle
+import shutil
 
 import pytest
 import torch
 
 from prednet.checkpoint import load_checkpoint, load_network, save_checkpoint
-from prednet.errors import CheckpointError
+from prednet.errors import CheckpointDamaged, CheckpointError
 from prednet.train import TrainConfig, Trainer
 
 
@@ -86,6 +87,27 @@ def test_a_flipped_bit_is_refused_with_and_without_the_digest(saved):
         load_checkpoint(path, digest)
     with pytest.raises(CheckpointError, match="wrong checksum"):
         load_checkpoint(path)
+
+
+def test_only_what_nobody_can_ever_read_is_called_damaged(saved, tmp_path):
+    path, digest = saved
+    shutil.copyfile(path, tmp_path / "newer.pt")
+    torch.save({**torch.load(path, weights_only=True), "version": 99}, tmp_path / "newer.pt")
+    (tmp_path / "loop.pt").symlink_to(tmp_path / "loop.pt")  # an error of the system that root gets too
+    (tmp_path / "whole.pt").write_bytes(b"of a newer torch")
+    whole = hashlib.sha256(b"of a newer torch").hexdigest()
+    for name, sha256, words in (
+        ("newer", None, "version 99"),
+        ("loop", digest, "symbolic"),
+        ("whole", whole, "torn or"),
+    ):
+        with pytest.raises(CheckpointError, match=words) as raised:
+            load_checkpoint(tmp_path / f"{name}.pt", sha256)
+        assert not isinstance(raised.value, CheckpointDamaged), name
+    (tmp_path / "torn.pt").write_bytes(path.read_bytes()[:-50])
+    for name, sha256 in (("none", None), ("none", digest), ("torn", None), ("torn", digest), ("newer", digest)):
+        with pytest.raises(CheckpointDamaged):
+            load_checkpoint(tmp_path / f"{name}.pt", sha256)
 
 
 def test_code_in_a_file_is_not_run(tmp_path):

@@ -42,7 +42,8 @@ def learner(root, tmp_path):
     def learner(name, seed=11, **training):
         config = parse_config({**CONFIG, "training": {**TRAINING, **training}}, source="the test")
         params = {"learning_rate": 5e-3}
-        order = TrialOrder("t", 0, seed, params, config, tmp_path / name, root, "cpu", threads=1)
+        own = tmp_path / name / "attempt" if name == "kept" else None
+        order = TrialOrder("t", 0, seed, params, config, tmp_path / name, root, "cpu", threads=1, attempt_folder=own)
         order.folder.mkdir(exist_ok=True)
         return PredNetLearner(order)
 
@@ -111,7 +112,10 @@ def test_last_and_best_weights_are_left_for_a_person(learner, tmp_path):
     trained = on(learner("kept", tensorboard=True))
     trained.evaluate(lambda: None)
     trained.conclude(lambda: None)
-    last, best = (load_network(tmp_path / "kept" / f"{name}.pt").state_dict() for name in ("network", "best"))
+    shared, folder = tmp_path / "kept", tmp_path / "kept" / "attempt"
+    assert {path.name for path in folder.iterdir()} == {"network.pt", "best.pt", "rdm.npz", "predictions.npz"}
+    assert {path.name for path in shared.iterdir()} == {"attempt", "curve.csv", "tensorboard"}
+    last, best = (load_network(folder / f"{name}.pt").state_dict() for name in ("network", "best"))
     assert all(torch.equal(last[name], value) for name, value in weights(trained).items())
     assert all(torch.equal(best[name], value) for name, value in trained.best["weights"].items())
     assert (

@@ -134,4 +134,45 @@ def test_families_are_large_enough_for_seven_kindred_distractors(objects: int, f
 
 
 def test_settings_file_names_the_version(small_root: Path) -> None:
-    assert json.loads((small_root / "generator.json").read_text())["version"] == 1
+    assert json.loads((small_root / "generator.json").read_text())["version"] == 2
+
+
+def test_a_folder_of_an_earlier_generator_is_refused(copied: Path, small: Small) -> None:
+    settings = json.loads((copied / "generator.json").read_text())
+    del settings["dials"]
+    (copied / "generator.json").write_text(json.dumps(settings | {"version": 1}))
+    with pytest.raises(StimuliError, match="version 1 on disk, 2 asked"):
+        prepare_gazoobian(copied, **small)
+
+
+def test_dials_turn_their_views_alone(tmp_path: Path, small: Small, small_set: ObjectSet) -> None:
+    made = prepare_gazoobian(tmp_path, **small, dials={"rotation.yaw": 0, "rotation.elevation": 0})
+    for image, other, row in zip(made.images, small_set.images, made.rows, strict=True):
+        if row.kind == "rotation":
+            assert row.dials is not None and row.dials.yaw == row.dials.elevation == 0
+        else:
+            assert np.array_equal(image, other)
+    assert np.array_equal(made.images[1], made.images[0]) and not np.array_equal(small_set.images[1], made.images[0])
+    with pytest.raises(StimuliError, match=r"dials .* on disk"):
+        prepare_gazoobian(tmp_path, **small)
+
+
+def listed(made: ObjectSet) -> list[str]:
+    return [f"{row.object}/{row.view} {pixel_digest(image)}" for row, image in zip(made.rows, made.images, strict=True)]
+
+
+def test_a_small_pool_has_the_pixels_that_are_listed(tmp_path: Path) -> None:
+    """The decoded pixels of all kinds of views of two families: the same bits on every machine."""
+    made = prepare_gazoobian(tmp_path, objects=16, views=5, height=32, width=40, workers=1)
+    assert listed(made) == (Path(__file__).parent / "pool_32x40.txt").read_text().splitlines()
+
+
+@pytest.mark.long
+def test_the_default_pool_has_the_pixels_that_are_listed_and_no_object_is_cut(tmp_path: Path) -> None:
+    made = prepare_gazoobian(tmp_path)
+    assert listed(made) == (Path(__file__).parent / "pool_128x160.txt").read_text().splitlines()
+    edges = [made.images[:, 0], made.images[:, -1], made.images[:, :, 0], made.images[:, :, -1]]
+    assert all((edge == 128).all() for edge in edges)
+    filled = (made.images != 128).any(axis=3).mean(axis=(1, 2))
+    assert filled.min() > 0.08
+    assert len({row.sha256 for row in made.rows}) == 1200

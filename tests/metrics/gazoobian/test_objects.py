@@ -59,6 +59,10 @@ def test_grey_and_transparent_images_become_rgb(tmp_path: Path) -> None:
 def test_broken_folders_say_what_to_do(tmp_path: Path) -> None:
     with pytest.raises(StimuliError, match=r"not a folder\. Make them: hms data gazoobian"):
         load_objects(tmp_path / "nowhere")
+    (tmp_path / "loose" / "cup").mkdir(parents=True)
+    Image.new("RGB", (6, 5)).save(tmp_path / "loose" / "cup" / "left.png")
+    with pytest.raises(StimuliError, match=r"Move the objects' folders below .*loose.objects"):
+        load_objects(tmp_path / "loose")
     (tmp_path / "objects").mkdir()
     with pytest.raises(StimuliError, match="No objects/<object>/<view>"):
         load_objects(tmp_path)
@@ -68,6 +72,9 @@ def test_broken_folders_say_what_to_do(tmp_path: Path) -> None:
         load_objects(tmp_path)
     (tmp_path / "objects" / "cup" / "right.png").write_bytes(b"\x89PNG no more")
     with pytest.raises(StimuliError, match=r"right\.png cannot be read as an image.*hms data gazoobian"):
+        load_objects(tmp_path)
+    (tmp_path / "objects" / "cup" / "right.png").rename(tmp_path / "objects" / "cup" / "right.JPG")
+    with pytest.raises(StimuliError, match=r"right\.JPG would be left out.*Convert it"):
         load_objects(tmp_path)
 
 

@@ -1,12 +1,17 @@
 import os
+import subprocess
+import time
 import uuid
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pymongo import MongoClient
 
-from search.mongod import embedded_server
+from search.mongod import embedded_server, find_mongod
+from search.mongod.process import free_port
 from search.store import Store, new_job_document
 
 
@@ -54,3 +59,43 @@ def fill() -> Callable[..., None]:
         )
 
     return insert
+
+
+@pytest.fixture(scope="session")
+def failing_uri(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A server that fails commands when it is told to (`fail_command`); not every build of `mongod` can."""
+    folder, port = tmp_path_factory.mktemp("failing"), free_port()
+    given = os.environ.get("HMS_TEST_MONGOD")
+    words = ["--dbpath", str(folder), "--port", str(port), "--bind_ip", "127.0.0.1", "--replSet", "f", "--nounixsocket"]
+    words += ["--setParameter", "enableTestCommands=1", "--setParameter", "diagnosticDataCollectionEnabled=false"]
+    with subprocess.Popen(
+        [str(find_mongod(Path(given) if given else None)), *words, "--wiredTigerCacheSizeGB", "0.25"],
+        stdout=subprocess.DEVNULL,
+    ) as server:
+        try:
+            with MongoClient[Any]("127.0.0.1", port, directConnection=True) as client:
+                client.admin.command(
+                    "replSetInitiate", {"_id": "f", "members": [{"_id": 0, "host": f"127.0.0.1:{port}"}]}
+                )
+                while not client.admin.command("hello")["isWritablePrimary"]:
+                    time.sleep(0.02)
+            yield f"mongodb://127.0.0.1:{port}/?directConnection=true"
+        finally:
+            server.kill()
+
+
+@pytest.fixture
+def fail_command(failing_uri: str) -> Callable[..., AbstractContextManager[None]]:
+    """Makes commands fail in the server, by its fail point `failCommand`, while the context lasts."""
+
+    @contextmanager
+    def failing(*commands: str, **how: Any) -> Iterator[None]:
+        point = {"configureFailPoint": "failCommand"}
+        with MongoClient[Any](failing_uri) as client:
+            client.admin.command({**point, "mode": "alwaysOn", "data": {"failCommands": list(commands), **how}})
+            try:
+                yield
+            finally:
+                client.admin.command({**point, "mode": "off"})
+
+    return failing

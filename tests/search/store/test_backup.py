@@ -2,13 +2,15 @@
 
 import gzip
 import shlex
+import time
 from datetime import UTC, datetime
 
 import pytest
 
 from search.backup import restore, verify, write_backup
 from search.errors import UnknownSearch, UsageError
-from search.store import StoredFile
+from search.forget import belongings, forget
+from search.store import StoredFile, archive
 from search.store.json_lines import from_line, to_line
 
 OWNER = {"host": "elsewhere", "realm": "r", "pid": 7, "started": 1.0, "slot": 0}
@@ -116,6 +118,68 @@ def test_leftovers_of_an_interrupted_restore_do_not_mix_in(store, populate, tmp_
     fill(store, 7, "toy")  # no document of a search stands beside them
     restore(store, written.path, None, quiet)
     assert [entry for entry in whole(store, "toy") if entry[1].get("tid") != 1] == expected
+
+
+def test_a_restore_and_whoever_wants_the_name_keep_apart(store, populate, tmp_path, monkeypatch):
+    populate(store)
+    written = write_backup(store, ["toy"], tmp_path / "b.gz", quiet)
+    expected = whole(store, "toy")
+    store.remove_search("toy")
+    read, refused = archive.Archive._hold, []
+
+    def meanwhile(self, name, token):
+        monkeypatch.setattr(archive.Archive, "_hold", read)  # once: between the claim and the first trial
+        assert store.names() == []
+        for attempt in (
+            lambda: store.create_or_resume("toy", config={}, hashes={}, provenance={}),
+            lambda: restore(store, written.path, None, quiet),
+            lambda: store.search("toy"),
+        ):
+            with pytest.raises(UsageError, match="`toy` is being put in"):
+                attempt()
+            refused.append(True)
+        return read(self, name, token)
+
+    monkeypatch.setattr(archive.Archive, "_hold", meanwhile)
+    restore(store, written.path, None, quiet)
+    assert len(refused) == 3
+    assert [e for e in whole(store, "toy") if e[1].get("tid") != 1] == [e for e in expected if e[1].get("tid") != 1]
+
+
+def test_a_search_made_just_before_a_restore_stays(store, populate, tmp_path):
+    populate(store)
+    written = write_backup(store, ["toy"], tmp_path / "b.gz", quiet)
+    store.remove_search("toy")
+    store.create("toy", config={"mine": 1}, hashes={}, provenance={})
+    with pytest.raises(UsageError, match="has a search `toy` already"):
+        store.install("toy", [("jobs", {"exp_key": "toy", "tid": 0}), ("searches", {"exp_key": "toy"})])
+    assert store.search("toy")["config"] == {"mine": 1} and store.jobs("toy") == []
+    assert written.path.exists()
+
+
+def test_a_restore_that_was_killed_is_repeated_or_forgotten(store, populate, tmp_path, monkeypatch):
+    populate(store)
+    written = write_backup(store, ["toy"], tmp_path / "b.gz", quiet)
+    store.remove_search("toy")
+    monkeypatch.setattr(archive, "HOLD_SECONDS", 0.0)
+    store._claim("toy", "of a process that was killed")
+    time.sleep(0.01)
+    restore(store, written.path, None, quiet)
+    assert store.names() == ["toy"] and len(store.jobs("toy")) == 3
+    store.remove_search("toy")
+    store._claim("toy", "another")
+    assert forget(store, belongings(store, "toy", tmp_path / "results"), lambda question: True)
+    assert store.create("toy", config={}, hashes={}, provenance={})
+
+
+def test_a_restore_that_fails_leaves_the_name_free(store):
+    def torn():
+        yield "jobs", {"exp_key": "neu", "tid": 0}
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        store.install("neu", torn())
+    assert store.document_counts("neu") == {} and store.create("neu", config={}, hashes={}, provenance={})
 
 
 def test_a_backup_shows_one_moment(store, populate, tmp_path, fill):

@@ -94,6 +94,34 @@ def test_what_cannot_be_stored_is_refused_by_name(value: Any, message: str) -> N
         to_plain(value)
 
 
+def nested(levels: int) -> Any:
+    value: Any = 1.0
+    for level in range(levels):
+        value = {"a": value} if level % 2 else [value]
+    return value
+
+
+@pytest.mark.parametrize("levels", [101, 180, 900, 5000])
+def test_what_is_nested_too_deep_is_refused_by_name(levels: int) -> None:
+    with pytest.raises(DocumentRefused, match=r"value(\.a|\[0\]){3}.*nested deeper than 100 levels"):
+        to_plain(nested(levels))
+
+
+def test_the_server_takes_what_is_not_refused(store: Store) -> None:
+    # `params` lies two levels deep in its document, the others one; each is written in another way.
+    store.insert([new_job_document("s", 0, params={"deep": nested(98)}, seed=0)])
+    job = store.reserve("s", "w")
+    assert job is not None and job.params == {"deep": nested(98)}
+    store.heartbeat(job, progress={"deep": nested(99)})
+    store.record(job, 5, {"deep": nested(99)})
+    store.set_checkpoint(job, {"epoch": 5, "deep": nested(99)})
+    store.finish(job, {"status": "ok", "loss": 0.5, "deep": nested(99)})
+    stored = store.job("s", 0)
+    assert stored is not None and stored["result"]["deep"] == store.epochs("s")[0]["deep"] == nested(99)
+    with pytest.raises(DocumentRefused, match="nested deeper"):
+        store.record(job, 10, {"deep": nested(100)})
+
+
 def test_parameters_must_be_finite() -> None:
     with pytest.raises(DocumentRefused, match=r"trial 4\.params\.lr is nan"):
         new_job_document("s", 4, params={"lr": float("nan")}, seed=0)

@@ -10,6 +10,7 @@ from search import driver
 from search.config import SearchConfig
 from search.config_reader import parse_config
 from search.driver import Driver, Outcome
+from search.errors import DriverRunning
 from search.run import open_search
 from search.store import Document, State, Store
 
@@ -31,6 +32,22 @@ def make(store: Store) -> Make:
         return Driver(store, toy(**search), say=lambda text: None)
 
     return made
+
+
+def test_a_driver_that_is_refused_changes_nothing(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two `hms run` of one new name at the same moment: the second writes neither its budget nor its command."""
+    create = Store.create
+
+    def overtaken(self: Store, name: str, **given: Any) -> bool:
+        monkeypatch.setattr(Store, "create", create)
+        open_search(self, toy(max_trials=4), "hms run first")
+        return create(self, name, **given)
+
+    monkeypatch.setattr(Store, "create", overtaken)
+    with pytest.raises(DriverRunning):
+        open_search(store, toy(max_trials=99), "hms run second")
+    search = store.search("s")
+    assert (search["config"]["search"]["max_trials"], search["command"]) == (4, "hms run first")
 
 
 def work(store: Store, loss: float = 0.5) -> int:
@@ -83,6 +100,23 @@ def test_what_another_driver_inserted_late_is_kept(store: Store, make: Make) -> 
     mirrored = ours.mirror.get(0)
     assert stored is not None and mirrored is not None and len(states(store)) == 1
     assert mirrored["params"] == stored["params"] != make(seed=78)._propose(0)["params"]
+
+
+def test_a_trial_that_a_fail_over_took_back_is_proposed_again(store: Store, make: Make) -> None:
+    driving = make(max_trials=3)
+    driving.observe()
+    driving.enqueue()
+    assert store.reserve("s", "w") is not None
+    driving.observe()
+    driving.enqueue()
+    lost = store.job("s", 1)
+    store._jobs.delete_one({"exp_key": "s", "tid": 1})
+    driving.observe()
+    assert len(driving.mirror) == 3, "a short look asks for what is new only"
+    driving.observe(sweep=True)
+    assert [doc["tid"] for doc in driving.mirror.docs] == [0, 2] and driving.mirror.unsettled == {0, 2}
+    driving.enqueue()
+    assert store.job("s", 1) == lost
 
 
 def test_replicates_share_a_point_and_what_it_was_made_from(store: Store, make: Make) -> None:

@@ -138,6 +138,31 @@ def test_what_never_ended_is_cancelled_and_errors_keep_their_words(store, old, s
     assert (found[4]["result"]["mse"], found[4]["result"]["mse_status"]) == (7.0, "ok")
 
 
+BROKEN = (
+    {"tid": "abc"},
+    {"state": 9},
+    {"book_time": "yesterday"},
+    {"misc": "text"},
+    {"result": [1, 2]},
+    {"misc.vals.x": [float("nan")]},
+)
+
+
+def test_documents_that_cannot_be_read_are_left_out_and_named(store, old, source):
+    jobs = old[0].jobs
+    for tid, fields in enumerate(BROKEN):
+        jobs.update_one({"tid": tid}, {"$set": fields})
+    jobs.update_one({"tid": len(BROKEN)}, {"$unset": {"tid": True}})
+    told = import_hyperopt(store, source, None, None, None)
+    left_out = len(BROKEN) + 1
+    assert [job["tid"] for job in store.jobs("old")] == list(range(left_out, TRIALS))
+    assert any(f"{left_out} stored trials are left out" in note and "trial 1 (" in note for note in told["notes"])
+    jobs.update_many({}, {"$set": {"misc": "text"}})
+    with pytest.raises(UsageError, match="no trial of 'neu' can be read; the first: trial"):
+        import_hyperopt(store, source, None, "neu", None)
+    assert store.names() == ["old"]
+
+
 def test_which_search_must_be_clear(store, old, source):
     old[0].jobs.update_many({"tid": {"$gte": 30}}, {"$set": {"exp_key": None}})
     old[0].jobs.update_many({"tid": {"$lt": 10}}, {"$set": {"exp_key": "a key: odd"}})

@@ -4,9 +4,9 @@ from collections.abc import Callable
 
 import pytest
 
-from search.errors import StoreRefused, StoreUnreachable
+from search.errors import StoreError, StoreFull, StoreRefused, StoreUnreachable
 from search.mongod.process import free_port
-from search.store import Store, waiting
+from search.store import Patience, Store, waiting
 
 
 def unreachable() -> None:
@@ -54,3 +54,32 @@ def test_other_errors_pass_at_once(store: Store, mongo_uri: str, connect: Callab
     with pytest.raises(StoreRefused):
         waiting(refused)
     assert calls == [1]
+
+
+def test_an_outage_is_waited_for_without_end_and_longer_each_time() -> None:
+    patience = Patience(tries=3, first=0.1, longest=0.4)
+    outages: list[StoreError] = [StoreUnreachable("away"), StoreFull("full")]
+    pauses = [patience.pause(outages[turn % 2]) for turn in range(50)]
+    assert pauses[0] <= 0.1 < pauses[1] <= 0.2 < pauses[2] <= 0.4
+    assert all(0.3 <= pause <= 0.4 for pause in pauses[2:])
+
+
+def test_what_the_server_refuses_again_and_again_is_no_outage() -> None:
+    patience, refused = Patience(tries=3, first=0.1), StoreError("BSONObj exceeds maximum nested object depth")
+    for _ in range(2):
+        patience.pause(refused)
+        patience.pause(refused)
+        patience.worked()
+    patience.pause(refused)
+    patience.pause(StoreUnreachable("away"))
+    patience.pause(refused)
+    with pytest.raises(StoreError, match="nested object depth"):
+        patience.pause(refused)
+
+
+def test_an_error_that_stays_is_said_once() -> None:
+    patience = Patience()
+    told = [patience.is_news(StoreFull(text)) for text in ("full", "full", "full", "fuller", "full")]
+    assert told == [True, False, False, True, True]
+    patience.worked()
+    assert patience.is_news(StoreFull("full"))

@@ -11,7 +11,7 @@ from search.errors import LeaseLost, UsageError
 from search.logs import show_trial_log, show_worker_logs
 from search.paths import RunFolder
 from search.process_identity import ProcessIdentity
-from search.status import Status, show_status
+from search.status import Status, cancel_trials, retry_trials, show_status
 from search.workers import show_workers
 
 HERE = {**ProcessIdentity.current().to_dict(), "device": "cpu", "slot": 0}
@@ -77,6 +77,30 @@ def test_a_running_trials_warning_is_shown_and_steers_no_terminal(store, running
     for terminal in (False, True):
         text = shown(lambda out: show_status(store, "s", out), terminal)
         assert r"warning: trial 3: no checkpoint after epoch 3: \x1b[2Jdisk full" in text.splitlines()
+
+
+def test_what_stands_in_a_database_is_no_markup_and_steers_no_terminal(store, running):
+    job = running[0]
+    store.finish(job, {"status": "ok", "loss": 0.0, "finish": "\x1b]0;title\x07[/nope]", "hms": 0.1})
+    store.greet("s", {**HERE, "host": "\x1b[2J[/here]", "slot": 7, "pid": 1})
+    for call in (lambda out: show_status(store, "s", out), lambda out: show_workers(store, "s", out)):
+        for terminal in (False, True):
+            assert "\x1b]" not in (text := shown(call, terminal)) and "\x1b[2J" not in text and "\x07" not in text
+    assert "[/nope]" in shown(lambda out: show_status(store, "s", out), True)
+
+
+def test_a_retry_makes_a_search_unfinished_and_a_cancel_leaves_a_finished_one(store, running):
+    with pytest.raises(UsageError, match="trial 0 of `s` is DONE"):
+        cancel_trials(store, "s", 0)
+    store.update_search("s", finished=True)
+    with pytest.raises(UsageError, match="`s` is finished"):
+        cancel_trials(store, "s", None)
+    assert not store.search("s").get("cancelled")
+    assert retry_trials(store, "s", "failed") == [2] and store.search("s")["finished"] is False
+    store.update_search("s", imported={"from": "elsewhere"})
+    for call in (lambda: cancel_trials(store, "s", None), lambda: retry_trials(store, "s", "failed")):
+        with pytest.raises(UsageError, match="was imported"):
+            call()
 
 
 def test_only_the_newest_errors_are_shown(store, running, fill):

@@ -77,6 +77,38 @@ def test_a_checkpoint_of_another_version_is_passed_over(bench: Any, unbroken: Ro
     bench.expect_unbroken(unbroken)
 
 
+def looped(path: Path) -> None:
+    """An error of the file system that root gets too, and that a person may mend."""
+    path.rename(path.with_suffix(".aside"))
+    path.symlink_to(path)
+
+
+def of_newer_version(path: Path) -> None:
+    torch.save({**torch.load(path, weights_only=True), "version": 99}, path)
+
+
+@pytest.mark.parametrize("harm", [looped, of_newer_version])
+def test_a_checkpoint_that_cannot_be_read_now_stays_until_the_trial_ends(
+    make_bench: Callable[..., Any], unbroken: Rows, harm: Callable[[Path], None]
+) -> None:
+    bench = make_bench("file")
+    newest, before = bench.interrupted()
+    path = bench.path(newest)
+    harm(path)
+    if harm is of_newer_version:
+        bench.replace(newest, path.read_bytes(), honest=True)
+    stayed: list[bool] = []
+
+    def has_gone_on() -> bool:
+        found = bench.document["checkpoint"]
+        return found is not None and found["file"] not in (newest["file"], before["file"])
+
+    bench.attempt_until(bench.worker(bench.home), has_gone_on, lambda: stayed.append(os.path.lexists(path)))
+    assert stayed == [True] and any("checkpoint skipped" in text for text in bench.said)
+    assert bench.document["resume_epoch"] == before["epoch"]
+    bench.expect_unbroken(unbroken)
+
+
 def test_putting_and_deleting_may_be_repeated(bench: Any) -> None:
     newest, before = bench.interrupted()
     worker = bench.worker(bench.home)
