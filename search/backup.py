@@ -45,7 +45,9 @@ def write_backup(store: Store, names: Sequence[str], target: Path, progress: Pro
 
     Raises:
         UnknownSearch, OSError: a search that is not there; a file that cannot be written.
+        UsageError: the file is there and is no backup.
     """
+    _refuse_other(target)
     for name in names:
         store.search(name)
     made = store.server_time()
@@ -80,6 +82,19 @@ def write_backup(store: Store, names: Sequence[str], target: Path, progress: Pro
     finally:
         temporary.unlink(missing_ok=True)
     return Backup(target, made, {name: dict(count) for name, count in counts.items()})
+
+
+def _refuse_other(target: Path) -> None:
+    """A backup may be replaced by a newer one; any other file is somebody's."""
+    if not target.exists():
+        return
+    try:
+        with gzip.open(target, "rb") as file:
+            known = str(from_line(file.readline()).get("format", "")).startswith("hms-backup-")
+    except (OSError, EOFError, ValueError, AttributeError, zlib.error):
+        known = False
+    if not known:
+        raise UsageError(f"{target} exists and is no backup: it stays as it is. Give another file name")
 
 
 def verify(path: Path) -> Backup:

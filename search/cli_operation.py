@@ -136,7 +136,9 @@ def backup(
     if everything == bool(chosen):
         raise UsageError("which searches? hms backup NAME... FILE, or hms backup --all FILE")
     if not file.endswith(".jsonl.gz"):  # a forgotten FILE would make one of a search's name
-        raise UsageError(f"the last argument is the file, and ends in .jsonl.gz: hms backup {' '.join(names)}.jsonl.gz")
+        raise UsageError(
+            f"the last argument is the file, and ends in .jsonl.gz: hms backup {' '.join(names)} FILE.jsonl.gz"
+        )
     with Place.given(mongo).store() as store, shown_progress(Console(stderr=True)) as progress:
         written = write_backup(store, chosen or store.names(), Path(file), progress)
     for name, counts in written.searches.items():

@@ -117,8 +117,11 @@ def run_search(
     say: Callable[[str], None],
     progress: Progress,
     watcher: Watcher,
-) -> "tuple[Outcome, Path]":
-    """Prepare, launch workers, drive, export, report. Returns the outcome and the path of `report.html`."""
+) -> "tuple[Outcome, Path | None]":
+    """Prepare, launch workers, drive, export, report. Returns the outcome and the path of `report.html`.
+
+    A search that was interrupted before a trial ended has no report.
+    """
     refuse_unlaunchable(config, place, options)
     folder = RunFolder.of(place.results, config.search.name)
     with place.server() as server, Store.connect(server.uri, lease_seconds=config.search.lease_seconds) as store:
@@ -131,6 +134,8 @@ def run_search(
             for warning in note_materials(store, config, progress):
                 say(f"warning: {warning}")
         outcome = _drive_with(launcher, store, config, lock, say, watcher, lambda: server.revive(say))
+        if outcome.interrupted and not store.counts(config.search.name).get("DONE"):
+            return outcome, None
         report = make_report(store, config.search.name, folder)
     return outcome, report
 

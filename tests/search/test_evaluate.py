@@ -1,3 +1,4 @@
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -7,6 +8,8 @@ from metrics.errors import MetricError
 from metrics.gazoobian.objects import ObjectSet, ObjectView
 from metrics.gazoobian.views import kind_of, view_names
 from metrics.matching import draw_trials, matching_accuracy
+from metrics.matching_legacy import draw_legacy_trials
+from metrics.measured.object_matching import measure_with_intervals
 from metrics.metric import Metric
 from metrics.registry import METRICS
 from prednet.config import PredNetConfig
@@ -46,11 +49,32 @@ def test_matching_that_streams_gives_the_accuracy_of_all_features_at_once(materi
     assert len(shown) == -(-len(occurring) // 64)
 
 
+def test_intervals_hold_what_they_are_of(materials):
+    model = PredNet(PredNetConfig(stack_sizes=(3, 4, 6)), seed=1)
+    plain = measured(METRICS["accuracy"], model, materials)
+    row = measured(replace(METRICS["accuracy"], measure=measure_with_intervals), model, materials)
+    assert {name: row[name] for name in plain} == plain
+    ends = {f"{name}_{end}" for name in plain if not name.endswith("_status") for end in ("low", "high")}
+    assert set(row) - set(plain) == ends and len(ends) == 10
+    for name in plain.keys() - {"accuracy_status"}:
+        assert 0 <= row[f"{name}_low"] <= row[name] <= row[f"{name}_high"] <= 1
+    assert row["accuracy_low"] < row["accuracy_high"]
+
+
+def test_legacy_trials_come_with_their_floor(materials):
+    materials.trials = draw_legacy_trials(materials.objects, n_trials=60, gallery=6, seed=0)
+    model = PredNet(PredNetConfig(stack_sizes=(3, 4, 6)), seed=1)
+    row = measured(METRICS["accuracy"], model, materials)
+    assert row["accuracy_floor"] == (materials.trials.kind == "identical").mean()
+    assert row["accuracy_identical"] == 1.0 and 0 < row["accuracy_distinct"] < 1
+
+
 def test_a_broken_network_has_no_accuracy(materials):
     model = PredNet(PredNetConfig(stack_sizes=(3, 4, 6)), seed=1)
     model.gates[2].bias.data[0] = np.nan
     row = measured(METRICS["accuracy"], model, materials)
     assert (row["accuracy"], row["accuracy_status"]) == (None, "diverged")
+    assert row == measured(replace(METRICS["accuracy"], measure=measure_with_intervals), model, materials)
 
 
 def metric(measure, **named):

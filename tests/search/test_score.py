@@ -1,5 +1,6 @@
 import json
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -69,6 +70,12 @@ def test_original_weights_score_as_the_checkpoint_does(tmp_path, monkeypatch, co
     (tmp_path / "w.json").unlink()
     text = score_weights(tmp_path / "w.hdf5", config, None, None, as_json=False, progress=quiet)
     assert f"HMS       {rows[0]['hms']:.5f}" in text and "evaluated on demo at 24x32" in text
+    for name, label in (("accuracy", "accuracy  "), ("accuracy_light", "  light  ")):
+        low, high = rows[0][f"{name}_low"], rows[0][f"{name}_high"]
+        assert f"[{low:.3f}, {high:.3f}]" in next(line for line in text.splitlines() if line.startswith(label))
+    config.write_text(CONFIG.replace("views: 6", "views: 12, mode: legacy"))
+    text = score_weights(tmp_path / "w.hdf5", config, None, None, as_json=False, progress=quiet)
+    assert re.search(r"\naccuracy .*; probe and target alike: 0\.\d{3}\)\n  distinct  .*\n  identical  ", text)
 
 
 def test_mistakes_are_told_before_data_are_prepared(tmp_path, config, keras):

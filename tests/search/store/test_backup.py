@@ -182,6 +182,16 @@ def test_a_restore_that_fails_leaves_the_name_free(store):
     assert store.document_counts("neu") == {} and store.create("neu", config={}, hashes={}, provenance={})
 
 
+@pytest.mark.parametrize("content", [b"my notes\n", b"", gzip.compress(b'{"a": 1}\n')])
+def test_a_file_of_somebody_else_is_not_replaced(store, populate, tmp_path, content):
+    populate(store)
+    file = tmp_path / "notes.jsonl.gz"
+    file.write_bytes(content)
+    with pytest.raises(UsageError, match="is no backup: it stays as it is"):
+        write_backup(store, ["toy"], file, quiet)
+    assert file.read_bytes() == content
+
+
 def test_a_backup_shows_one_moment(store, populate, tmp_path, fill):
     populate(store)
 
