@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from search.config import NAME_PATTERN
-from search.errors import FileDamaged, UsageError
+from search.errors import UsageError
 from search.progress import Progress
 from search.provenance import provenance
 from search.store import Document, State, Store
@@ -158,10 +158,8 @@ def restore(store: Store, path: Path, name: str | None, progress: Progress) -> B
     entries = _entries(backup, progress)
     for old, found in itertools.groupby(entries, key=_name_of):
         new = targets[old]
-        store.install(new, ((e["in"], _restored(e["in"], e["is"], old, new, backup.made)) for e in found))
-        if store.document_counts(new) != backup.searches[old]:
-            store.remove_search(new)
-            raise FileDamaged(f"the store does not hold what was put in for `{new}`; it was removed again: repeat it")
+        documents = ((e["in"], _restored(e["in"], e["is"], old, new, backup.made)) for e in found)
+        store.install(new, documents, expected=backup.searches[old])
     return Backup(path, backup.made, {targets[old]: counts for old, counts in backup.searches.items()})
 
 

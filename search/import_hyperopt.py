@@ -91,7 +91,7 @@ def _readable(
     for trial in found:
         try:
             newest[int(trial["tid"])] = (trial, _job(name, trial, loss_is))
-        except (KeyError, TypeError, ValueError, AttributeError, DocumentRefused) as error:
+        except (KeyError, TypeError, ValueError, OverflowError, AttributeError, DocumentRefused) as error:
             unreadable.append(f"trial {trial.get('tid', '?')} ({trial.get('_id')}): {type(error).__name__}: {error}")
     if found and not newest:
         raise UsageError(f"no trial of {name!r} can be read; the first: {unreadable[0]}")
@@ -107,6 +107,9 @@ def _job(name: str, trial: Document, loss_is: LossIs | None) -> Document:
     params = {label: values[0] if values else None for label, values in vals.items()}
     job = new_job_document(name, tid, params=params, seed=0, misc={"idxs": idxs, "vals": vals})
     began, ended = trial.get("book_time"), trial.get("refresh_time")
+    for moment in (began, ended):
+        if moment is not None and not isinstance(moment, datetime):
+            raise TypeError(f"a time is {moment!r}")
     owner = _text(trial.get("owner"))
     message = _text(trial.get("error")) or "no message was stored"
     job |= {

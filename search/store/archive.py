@@ -4,10 +4,10 @@ import contextlib
 import itertools
 import uuid
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from search.errors import HmsError, UsageError
+from search.errors import FileDamaged, HmsError, UsageError
 from search.store.connection import speaks_mongo
 from search.store.contract import BUCKET, Document
 from search.store.fencing import from_now, literal, past
@@ -46,7 +46,9 @@ class Archive(Searches):
         return {collection: count for collection, count in counts.items() if count}
 
     @speaks_mongo
-    def install(self, name: str, documents: Iterable[tuple[str, Document]]) -> dict[str, int]:
+    def install(
+        self, name: str, documents: Iterable[tuple[str, Document]], *, expected: Mapping[str, int] | None = None
+    ) -> dict[str, int]:
         """Put in a search that is not there, its own document last; how many documents of each collection.
 
         The name is taken first and held meanwhile, so that nobody makes a search of it. What an installation that was
@@ -54,18 +56,25 @@ class Archive(Searches):
 
         Raises:
             UsageError: there is a search of this name, or it is being put in by somebody else.
+            FileDamaged: the store does not hold `expected` documents of each collection; nothing of it stays.
         """
         token = uuid.uuid4().hex
         self._claim(name, token)
         try:
             self._clear(name, LEFTOVERS)
-            return self._put_in(name, token, documents)
+            return self._put_in(name, token, documents, expected)
         except BaseException:
             with contextlib.suppress(HmsError):  # a store that is away; the name is free again when the hold ends
                 self._give_up(name, token)
             raise
 
-    def _put_in(self, name: str, token: str, documents: Iterable[tuple[str, Document]]) -> dict[str, int]:
+    def _put_in(
+        self,
+        name: str,
+        token: str,
+        documents: Iterable[tuple[str, Document]],
+        expected: Mapping[str, int] | None,
+    ) -> dict[str, int]:
         counts: Counter[str] = Counter()
         own: Document = {}
         for collection, group in itertools.groupby(documents, key=lambda entry: entry[0]):
@@ -75,6 +84,10 @@ class Archive(Searches):
             while batch := [d for _, d in itertools.islice(group, BATCH.get(collection, DEFAULT_BATCH))]:
                 self._hold(name, token)
                 counts[collection] += len(self._collection(collection).insert_many(batch).inserted_ids)
+        # While the name is held: afterwards drivers and workers may add to it.
+        there = {c: count for c, count in self.document_counts(name).items() if c in ARCHIVED}
+        if expected is not None and there != dict(expected):
+            raise FileDamaged(f"the store does not hold what was put in for `{name}`; it was removed again: repeat it")
         if not self._searches.replace_one({"exp_key": name, "restoring.token": token}, own).matched_count:
             raise UsageError(_lost(name))
         return {**counts, "searches": 1}

@@ -8,8 +8,9 @@ from datetime import UTC, datetime
 import pytest
 
 from search.backup import restore, verify, write_backup
-from search.errors import UnknownSearch, UsageError
+from search.errors import FileDamaged, UnknownSearch, UsageError
 from search.forget import belongings, forget
+from search.process_identity import ProcessIdentity
 from search.store import StoredFile, archive
 from search.store.json_lines import from_line, to_line
 
@@ -170,6 +171,28 @@ def test_a_restore_that_was_killed_is_repeated_or_forgotten(store, populate, tmp
     store._claim("toy", "another")
     assert forget(store, belongings(store, "toy", tmp_path / "results"), lambda question: True)
     assert store.create("toy", config={}, hashes={}, provenance={})
+
+
+def test_a_worker_that_greets_right_after_a_restore_costs_nothing(store, populate, tmp_path, monkeypatch):
+    populate(store)
+    written = write_backup(store, ["toy"], tmp_path / "b.gz", quiet)
+    store.remove_search("toy")
+    install = archive.Archive.install
+
+    def then_greeted(self, name, documents, **options):
+        counts = install(self, name, documents, **options)
+        self.greet(name, {**ProcessIdentity.current().to_dict(), "slot": 0})
+        return counts
+
+    monkeypatch.setattr(archive.Archive, "install", then_greeted)
+    restore(store, written.path, None, quiet)
+    assert store.names() == ["toy"] and len(store.jobs("toy")) == 3
+
+
+def test_what_is_not_whole_in_the_store_does_not_stay(store):
+    with pytest.raises(FileDamaged, match="does not hold what was put in for `neu`"):
+        store.install("neu", [("searches", {"exp_key": "neu"})], expected={"jobs": 2, "searches": 1})
+    assert store.document_counts("neu") == {}
 
 
 def test_a_restore_that_fails_leaves_the_name_free(store):
