@@ -91,7 +91,7 @@ def driver(
         settings = resolve_device(store, settings)
         _, lock = open_search(store, settings, command, force_space=force_space)
         with shown_progress(Console()) as progress:
-            warnings = note_materials(store, settings, progress)
+            warnings = note_materials(store, settings, lock, progress)
         for warning in warnings:
             say(f"warning: {warning}")
         outcome = drive(store, settings, lock, say=say, on_outage=lambda: server.revive(say))

@@ -5,7 +5,7 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -131,7 +131,7 @@ def run_search(
         created, lock = open_search(store, config, options.command, force_space=options.force_space)
         say(f"{'new search' if created else 'continuing'} `{config.search.name}` in {folder.root}")
         if not _budget_spent(store, config):
-            for warning in note_materials(store, config, progress):
+            for warning in note_materials(store, config, lock, progress):
                 say(f"warning: {warning}")
         outcome = _drive_with(launcher, store, config, lock, say, watcher, lambda: server.revive(say))
         if outcome.interrupted and not store.counts(config.search.name).get("DONE"):
@@ -150,19 +150,40 @@ def make_report(store: Store, name: str, folder: RunFolder, out: Path | None = N
     return write_report(tables, out or folder.report)
 
 
-def note_materials(store: Store, config: SearchConfig, progress: Progress | None = None) -> list[str]:
+def note_materials(store: Store, config: SearchConfig, lock: str, progress: Progress | None = None) -> list[str]:
     """Prepare what trials need; store its description and the seconds that it took; warnings. A toy needs nothing.
+
+    It may take hours: the driver's `lock` is renewed meanwhile.
 
     Raises:
         SearchChanged: the search was begun with other data.
     """
     started = time.monotonic()
-    described = check_materials(store, config, progress)
+    with _renewed(store, config.search.name, lock):
+        described = check_materials(store, config, progress)
     if described is not None:
         name = config.search.name
         seconds = max(store.search(name).get("preparation_seconds") or 0.0, time.monotonic() - started)
         store.update_search(name, materials=described, preparation_seconds=seconds)
     return described["warnings"] if described is not None else []
+
+
+@contextlib.contextmanager
+def _renewed(store: Store, name: str, lock: str) -> Iterator[None]:
+    ended = threading.Event()
+
+    def renew() -> None:
+        while not ended.wait(LOCK_SECONDS / 3):
+            with contextlib.suppress(StoreError):  # the next one may get through; a lost lock stops the driver later
+                store.renew_driver(name, lock, LOCK_SECONDS)
+
+    thread = threading.Thread(target=renew, daemon=True, name="driver lock")
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()
 
 
 def check_materials(store: Store, config: SearchConfig, progress: Progress | None = None) -> dict[str, Any] | None:

@@ -1,12 +1,13 @@
 """The driver's cycle on a real store; whole searches are under `processes`."""
 
 import threading
+import time
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from search import driver
+from search import driver, run
 from search.config import SearchConfig
 from search.config_reader import parse_config
 from search.driver import Driver, Outcome
@@ -48,6 +49,19 @@ def test_a_driver_that_is_refused_changes_nothing(store: Store, monkeypatch: pyt
         open_search(store, toy(max_trials=99), "hms run second")
     search = store.search("s")
     assert (search["config"]["search"]["max_trials"], search["command"]) == (4, "hms run first")
+
+
+def test_the_lock_is_held_while_data_are_prepared(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(run, "LOCK_SECONDS", 0.6)
+    _, lock = open_search(store, toy(), "hms run first")
+
+    def slow(*_: object) -> None:
+        time.sleep(1.5)
+        with pytest.raises(DriverRunning):
+            store.acquire_driver("s", {"host": "elsewhere"}, 30)
+
+    monkeypatch.setattr(run, "check_materials", slow)
+    assert run.note_materials(store, toy(), lock) == []
 
 
 def work(store: Store, loss: float = 0.5) -> int:
