@@ -105,9 +105,9 @@ def replayed_ends(config: SearchConfig, folder: Path) -> list[tuple[int, bool]]:
     Raises:
         UsageError: see `scenarios`.
     """
-    from search.report.tables import load
+    from search.report.tables import read_tables
 
-    tables = load(folder)
+    tables = read_tables(folder)
     theirs, ours = tables.record.config.get("metrics", {}).get("every"), config.metrics.every
     if not theirs or ours % theirs:
         raise UsageError(

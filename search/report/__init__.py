@@ -9,10 +9,11 @@ from search.report.analysis import Analysis, analyse
 from search.report.atomic import replacing
 from search.report.drawings import drawings, print_all
 from search.report.exports import export_tables
+from search.report.notebook import load, load_rdm
 from search.report.page import render
-from search.report.tables import SearchTables, load
+from search.report.tables import SearchTables, read_tables
 
-__all__ = ["Analysis", "SearchTables", "analyse", "load", "write_report"]
+__all__ = ["Analysis", "SearchTables", "analyse", "load", "load_rdm", "read_tables", "write_report"]
 
 
 def write_report(tables_dir: Path | str, out_dir: Path | str) -> Path:
@@ -22,7 +23,7 @@ def write_report(tables_dir: Path | str, out_dir: Path | str) -> Path:
     `search.errors.UsageError` when `tables_dir` holds no exported search.
     """
     out = Path(out_dir)
-    analysis = analyse(load(tables_dir))
+    analysis = analyse(read_tables(tables_dir))
     drawn = drawings(analysis)
     export_tables(analysis, out / "tables")
     print_all(drawn, out / "figures")

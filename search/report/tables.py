@@ -50,8 +50,8 @@ class SearchTables:
         return self.trials[self.trials["state"] == "DONE"]
 
 
-def load(path: Path | str) -> SearchTables:
-    """Load the tables that `hms export` or `hms run` wrote; `path` is that directory, or the one above `tables/`.
+def read_tables(path: Path | str) -> SearchTables:
+    """Read the tables that `hms export` or `hms run` wrote; `path` is that directory, or the one above `tables/`.
 
     Raises `UsageError` naming the missing file or columns and the command that writes them.
     """

@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from search.report import load
+from search.report.tables import read_tables
 
 PACKAGE = """
 from metrics.metric import Metric
@@ -47,7 +47,7 @@ def test_it_appears_by_itself(hms, words):
     described = search["metrics"][-1]
     assert (described["name"], described["package"], described["version"]) == ("blur", "sharp", "1.2")
     assert search["provenance"]["metrics"] == {"metric blur": "sharp 1.2"}
-    assert load(folder / "tables").metrics["blur"].axis == "Blur of predictions (pixels)"
+    assert read_tables(folder / "tables").metrics["blur"].axis == "Blur of predictions (pixels)"
     page = next(folder.rglob("report.html")).read_text()
     assert "Blur of predictions: pixels, lower is better, from 0" in page
     assert "@fourth" in page and "best Blur of predictions" in page

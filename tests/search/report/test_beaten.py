@@ -5,12 +5,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from search.report import load
 from search.report.analysis import analyse
 from search.report.artifacts import read_brain
 from search.report.beaten import beaten_baseline
 from search.report.notices import notices
 from search.report.palette import CATEGORY_MARKS
+from search.report.tables import read_tables
 
 WriteTables = Callable[..., Path]
 
@@ -26,7 +26,7 @@ def noisy(rdm: np.ndarray, spread: float, seed: int) -> np.ndarray:
 def folder(write_tables: WriteTables) -> Path:
     """Six networks: 0 close to the people, 1 a little above the baseline, 2 above it without an RDM, others below."""
     folder = write_tables(trials=6)
-    with np.load(folder / "brain.npz") as file:
+    with np.read_tables(folder / "brain.npz") as file:
         arrays = dict(file)
     human = arrays["human_rdm"].astype(float)
     baseline = noisy(human, 1.5, 1)
@@ -44,7 +44,7 @@ def folder(write_tables: WriteTables) -> Path:
 
 
 def test_only_networks_whose_interval_is_above_the_baseline_beat_it(folder: Path) -> None:
-    tables = load(folder)
+    tables = read_tables(folder)
     found = beaten_baseline(tables, read_brain(tables))
     assert found is not None
     assert (found.baseline, found.networks) == ("pixels", 6)
@@ -56,7 +56,7 @@ def test_only_networks_whose_interval_is_above_the_baseline_beat_it(folder: Path
 
 
 def test_an_export_without_the_baselines_rdms_gives_point_values(write_tables: WriteTables) -> None:
-    tables = load(write_tables(trials=6))
+    tables = read_tables(write_tables(trials=6))
     assert beaten_baseline(tables, read_brain(tables)) is None
     assert beaten_baseline(tables, None) is None
     assert "These are point values" in " ".join(notices(analyse(tables)))

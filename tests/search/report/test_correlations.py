@@ -11,10 +11,10 @@ import statsmodels.api as sm
 from scipy import stats
 from statsmodels.stats.multitest import multipletests
 
-from search.report import load
 from search.report.correlations import COLUMNS, correlations
 from search.report.sample import Sample, networks, points
 from search.report.summaries import table_1
+from search.report.tables import read_tables
 
 WriteTables = Callable[..., Path]
 FIXED = Path(__file__).parent / "fixed"
@@ -23,7 +23,7 @@ RATE = "param.learning_rate"
 
 @pytest.fixture(scope="module")
 def fixed() -> Sample:
-    return networks(load(FIXED))
+    return networks(read_tables(FIXED))
 
 
 @pytest.fixture(scope="module")
@@ -93,7 +93,7 @@ def test_an_adaptive_sample_has_no_p(fixed: Sample) -> None:
     ],
 )
 def test_which_searches_are_random_samples(write_tables: WriteTables, record: dict, random: bool) -> None:
-    assert load(write_tables(trials=2, record=record)).record.random_sample is random
+    assert read_tables(write_tables(trials=2, record=record)).record.random_sample is random
 
 
 def test_table_1_of_the_fixed_file(fixed: Sample) -> None:
@@ -106,7 +106,7 @@ def test_table_1_of_the_fixed_file(fixed: Sample) -> None:
 
 
 def test_constant_columns_are_undefined_and_leave_the_family(write_tables: WriteTables) -> None:
-    sample = networks(load(write_tables(trials=30, constant=("batch_size",))))
+    sample = networks(read_tables(write_tables(trials=30, constant=("batch_size",))))
     table = correlations(sample, random_sample=True)
     constant = table[table["y"] == "param.batch_size"]
     assert constant["rho"].isna().all()
@@ -116,20 +116,20 @@ def test_constant_columns_are_undefined_and_leave_the_family(write_tables: Write
 
 
 def test_a_constant_learning_rate_is_no_control(write_tables: WriteTables) -> None:
-    sample = networks(load(write_tables(trials=30, constant=("learning_rate",))))
+    sample = networks(read_tables(write_tables(trials=30, constant=("learning_rate",))))
     assert RATE not in set(correlations(sample, random_sample=True)["controls"])
 
 
 @pytest.mark.parametrize("trials", [1, 2, 3])
 def test_fewer_than_four_networks_are_not_correlated(write_tables: WriteTables, trials: int) -> None:
-    table = correlations(networks(load(write_tables(trials=trials))), random_sample=True)
+    table = correlations(networks(read_tables(write_tables(trials=trials))), random_sample=True)
     assert table["rho"].isna().all()
     assert table["reason"].str.contains("fewer than 4").all()
     assert set(table["family_size"]) == {0}
 
 
 def test_few_networks_get_exact_p_and_no_partials_beyond_their_number(write_tables: WriteTables) -> None:
-    table = correlations(networks(load(write_tables(trials=6))), random_sample=True)
+    table = correlations(networks(read_tables(write_tables(trials=6))), random_sample=True)
     plain = table[(table["controls"] == "none") & table["rho"].notna()]
     assert set(plain["method"]) == {"spearman, exact permutation"}
     assert plain["p"].min() >= 2 / math.factorial(6)
@@ -139,13 +139,13 @@ def test_few_networks_get_exact_p_and_no_partials_beyond_their_number(write_tabl
 
 
 def test_no_networks_give_an_empty_table_with_its_header(write_tables: WriteTables) -> None:
-    table = correlations(networks(load(write_tables(trials=0, artifacts=0))), random_sample=True)
+    table = correlations(networks(read_tables(write_tables(trials=0, artifacts=0))), random_sample=True)
     assert list(table.columns) == COLUMNS
     assert table.empty
 
 
 def test_points_are_correlated_by_their_means(write_tables: WriteTables) -> None:
-    tables = load(write_tables(trials=30, replicates=3))
+    tables = read_tables(write_tables(trials=30, replicates=3))
     sample = points(networks(tables), 3)
     row = correlations(sample, random_sample=True).iloc[0]
     means = tables.trials.groupby("point")[["hms", "mse"]].mean()

@@ -10,7 +10,7 @@ import pytest
 
 from metrics.metric import Metric
 from metrics.registry import METRICS
-from search.report import analyse, load, write_report
+from search.report import analyse, read_tables, write_report
 from search.report.figures import curves, matrix, scatter
 from search.report.palette import DARK, FURTHER, LIGHT, tokens
 from search.report.sample import networks, undefined_networks
@@ -36,7 +36,7 @@ def with_blur(write_tables: WriteTables) -> Path:
 
 
 def test_a_further_metric_is_in_every_statistic(with_blur: Path) -> None:
-    tables = load(with_blur)
+    tables = read_tables(with_blur)
     sample = networks(tables)
     assert sample.measured == ("hms", "mse", "accuracy", "blur") and sample.excluded == (5,)
     assert sample.reason == "blur undefined_zero (1)"
@@ -54,7 +54,7 @@ def test_a_further_metric_is_in_every_statistic(with_blur: Path) -> None:
 
 
 def test_it_is_drawn_with_its_unit_and_a_colour_of_its_own(with_blur: Path) -> None:
-    tables = load(with_blur)
+    tables = read_tables(with_blur)
     analysis = analyse(tables)
     drawn = curves.prepare(tables, None, None)
     spec = curves.interactive(drawn)
@@ -80,14 +80,14 @@ def test_one_that_no_network_has_leaves_the_others_alone(with_blur: Path) -> Non
         table = pd.read_csv(with_blur / f"{name}.csv")
         table["blur"], table["blur_status"] = np.nan, "undefined"
         table.to_csv(with_blur / f"{name}.csv", index=False)
-    sample = networks(load(with_blur))
+    sample = networks(read_tables(with_blur))
     assert sample.measured == ("hms", "mse", "accuracy") and sample.n == 40
 
 
 def test_tables_that_describe_no_metrics_or_lack_their_columns_still_load(write_tables: WriteTables) -> None:
-    assert list(load(write_tables("old", trials=6)).metrics) == ["hms", "mse", "accuracy"]
+    assert list(read_tables(write_tables("old", trials=6)).metrics) == ["hms", "mse", "accuracy"]
     described = [metric.description() for metric in (*METRICS.values(), BLUR)]
-    early = load(write_tables("early", trials=6, parquet=True, record={"metrics": described}))
+    early = read_tables(write_tables("early", trials=6, parquet=True, record={"metrics": described}))
     assert early.trials["blur"].isna().all() and set(early.trials["blur_status"]) == {""}
     assert networks(early).measured == ("hms", "mse", "accuracy")
 

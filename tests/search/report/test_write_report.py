@@ -11,7 +11,7 @@ import plotly.graph_objects as go
 import pytest
 from plotly.offline import get_plotlyjs
 
-from search.report import analyse, load, write_report
+from search.report import analyse, read_tables, write_report
 from search.report.drawings import drawings
 from search.report.exports import export_tables
 from search.report.page import render
@@ -51,12 +51,12 @@ def painted(value: object) -> object:
 
 def html(folder: Path) -> str:
     """The page without its figures, which take most of the time."""
-    return render(analyse(load(folder)), [])
+    return render(analyse(read_tables(folder)), [])
 
 
 @pytest.mark.parametrize("case", list(CASES))
 def test_every_kind_of_search_gets_a_page(write_tables: WriteTables, case: str) -> None:
-    analysis = analyse(load(write_tables(**CASES[case])))
+    analysis = analyse(read_tables(write_tables(**CASES[case])))
     drawn = drawings(analysis)
     text = render(analysis, drawn)
     assert len(text.encode()) < 8_000_000
@@ -92,7 +92,7 @@ def test_the_page_needs_no_network(write_tables: WriteTables) -> None:
 
 def test_csv_files_hold_the_numbers_of_the_page(write_tables: WriteTables, tmp_path: Path) -> None:
     folder = write_tables(trials=24, collapsed=2)
-    analysis = analyse(load(folder))
+    analysis = analyse(read_tables(folder))
     export_tables(analysis, tmp_path)
     tables = tmp_path
     written = pd.read_csv(tables / "correlations.csv", keep_default_na=False, na_values=[""])
@@ -105,7 +105,7 @@ def test_csv_files_hold_the_numbers_of_the_page(write_tables: WriteTables, tmp_p
 def test_tables_in_place_are_not_overwritten(write_tables: WriteTables) -> None:
     folder = write_tables(trials=6)
     before = (folder / "trials.csv").read_bytes()
-    export_tables(analyse(load(folder.parent)), folder)
+    export_tables(analyse(read_tables(folder.parent)), folder)
     assert (folder / "trials.csv").read_bytes() == before
     assert (folder / "correlations.csv").exists()
 
@@ -150,12 +150,12 @@ def test_the_papers_values_go_with_a_random_sample_only(write_tables: WriteTable
 
 def test_missing_files_of_the_best_network_fall_back_and_say_so(write_tables: WriteTables) -> None:
     folder = write_tables(trials=8)
-    first, second = analyse(load(folder)).ranking[:2]
+    first, second = analyse(read_tables(folder)).ranking[:2]
     (folder / "trials" / f"{first:06d}" / "rdm.npz").write_bytes(b"torn")
     page = html(folder)
     assert f"The files of the best network (trial {first}) are missing; shown is trial {second}." in page
     (folder / "brain.npz").unlink()
-    names = {drawing.name for drawing in drawings(analyse(load(folder)))}
+    names = {drawing.name for drawing in drawings(analyse(read_tables(folder)))}
     assert "rdms" in names
 
 
@@ -167,7 +167,7 @@ def test_a_hundred_trials_of_thirty_evaluations_take_seconds(write_tables: Write
 
 
 def test_above_three_hundred_trials_curves_become_bands(write_tables: WriteTables) -> None:
-    analysis = analyse(load(write_tables(trials=320, artifacts=0)))
+    analysis = analyse(read_tables(write_tables(trials=320, artifacts=0)))
     data = next(drawing.data for drawing in drawings(analysis) if drawing.name == "curves")
     assert data.networks == 320
     assert data.points["tid"].nunique() == 20

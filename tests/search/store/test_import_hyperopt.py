@@ -20,7 +20,7 @@ from search.export import export_tables
 from search.import_hyperopt import import_hyperopt, source_uri
 from search.paths import RunFolder
 from search.report import write_report
-from search.report.tables import load
+from search.report.tables import read_tables
 from search.run import stored_config
 from search.store import State
 from search.store.hyperopt_adapter import as_hyperopt_trials, best
@@ -95,7 +95,7 @@ def test_the_trials_are_those_of_hyperopt(store, old, source, stock):
 def test_export_and_report_show_them_and_say_so(store, source, stock, tmp_path):
     import_hyperopt(store, source, "old", "adopted", "-hms")
     folder = RunFolder.of(tmp_path, "adopted")
-    exported = load(export_tables(store, "adopted", folder, tmp_path / "no-data"))
+    exported = read_tables(export_tables(store, "adopted", folder, tmp_path / "no-data"))
     table = exported.trials.set_index("tid")
     finished = table[table["status"] == "ok"]
     for tid, point in finished.iterrows():

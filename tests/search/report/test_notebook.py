@@ -1,0 +1,41 @@
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from search.errors import UsageError
+from search.report import load, load_rdm
+
+WriteTables = Callable[..., Path]
+
+
+def test_a_search_is_a_data_frame_of_its_trials_or_its_epochs(write_tables: WriteTables) -> None:
+    folder = write_tables(trials=8, diverged=1)
+    trials, epochs = load(folder.parent), load(folder.parent, "epochs")
+    assert list(trials["tid"]) == list(range(8))
+    assert trials["hms"].isna().sum() == 1
+    last = epochs.groupby("tid").tail(1)["hms"]
+    np.testing.assert_array_equal(trials["hms"], last)
+
+
+def test_an_rdm_has_the_labels_of_its_stimuli(write_tables: WriteTables) -> None:
+    folder = write_tables(trials=4, artifacts=1)
+    (trial,) = (folder / "trials").iterdir()
+    ours, human = load_rdm(folder, int(trial.name)), load_rdm(folder)
+    with np.load(trial / "rdm.npz") as file:
+        np.testing.assert_array_equal(ours.to_numpy(), file["rdm"])
+    assert list(ours.index) == list(ours.columns) == list(human.index)
+    assert ours.shape == (92, 92)
+
+
+def test_what_is_not_there_is_named(write_tables: WriteTables) -> None:
+    folder = write_tables(trials=4, artifacts=1)
+    (trial,) = (folder / "trials").iterdir()
+    with pytest.raises(UsageError, match=rf"no RDM of trial 99: RDMs are there of trials {int(trial.name)}\."):
+        load_rdm(folder, 99)
+    with pytest.raises(UsageError, match="expected 'trials' or 'epochs'"):
+        load(folder, "curves")  # type: ignore[arg-type]
+    (folder / "brain.npz").unlink()
+    with pytest.raises(UsageError, match=r"holds no brain\.npz.*hms export invented"):
+        load_rdm(folder)
