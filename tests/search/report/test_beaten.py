@@ -26,7 +26,7 @@ def noisy(rdm: np.ndarray, spread: float, seed: int) -> np.ndarray:
 def folder(write_tables: WriteTables) -> Path:
     """Six networks: 0 close to the people, 1 a little above the baseline, 2 above it without an RDM, others below."""
     folder = write_tables(trials=6)
-    with np.read_tables(folder / "brain.npz") as file:
+    with np.load(folder / "brain.npz") as file:
         arrays = dict(file)
     human = arrays["human_rdm"].astype(float)
     baseline = noisy(human, 1.5, 1)
