@@ -26,7 +26,7 @@ from metrics.stimulus_images import load_images
 # Without dots and slashes, so that a configuration can tell a name from a path.
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 STIMULI92 = "stimuli92"
-_FILE = "brain.npz"
+BRAIN_FILE = "brain.npz"
 _VERSION = 1
 REFERENCES92 = (
     "human_it",
@@ -186,7 +186,7 @@ def _write(folder: Path, reference: Reference, images: npt.NDArray[np.uint8] | N
                 part.flush()
                 os.fsync(part.fileno())
                 path.chmod(0o644)
-                path.replace(folder / _FILE)
+                path.replace(folder / BRAIN_FILE)
             except BaseException:
                 path.unlink(missing_ok=True)
                 raise
@@ -195,7 +195,7 @@ def _write(folder: Path, reference: Reference, images: npt.NDArray[np.uint8] | N
 
 
 def _read(folder: Path) -> tuple[Reference, npt.NDArray[np.uint8] | None, str]:
-    path, again = folder / _FILE, f"hms data brain PATH --name {folder.name}"
+    path, again = folder / BRAIN_FILE, f"hms data brain PATH --name {folder.name}"
     if not path.is_file():
         raise StimuliError(
             f"the brain `{folder.name}` is not prepared: {path} does not exist. Prepare it with: {again}"

@@ -123,7 +123,10 @@ def evaluate(
         if metric.measure is None:  # measured with another
             continue
         started = time.perf_counter()
-        row |= measured(metric, model, materials, between)
+        columns = measured(metric, model, materials, between)
+        if twice := sorted(row.keys() & columns):
+            raise MetricError(f"metric `{metric.name}` gave the column `{twice[0]}`, which another metric gave.")
+        row |= columns
         row[f"seconds_{metric.part}"] = time.perf_counter() - started
     return row, row.pop("rdm", None)
 

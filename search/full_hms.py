@@ -20,7 +20,7 @@ from search.config_reader import load_config
 from search.errors import UsageError
 from search.feature_files import read_features
 from search.hms_files import write_hms
-from search.hms_target import HUMAN_IT, load_target
+from search.hms_target import HUMAN_IT, load_target, shown_stimuli
 from search.hms_text import hms_text
 from search.paths import data_root
 from search.progress import Progress
@@ -58,16 +58,20 @@ def score_weights_fully(
     progress: Progress,
 ) -> str:
     """`hms score WEIGHTS --full`: the three metrics and HMS in full of a PredNet, at the size of the configuration."""
-    three = score_weights(weights, config, overrides, convention, as_json=options.as_json, progress=progress)
+    model = read_network(weights, convention)
     settings = load_config(config, overrides) if config else default_config(overrides)
     section = settings.metrics.hms
     if section.stimuli != STIMULI92 and options.reference == HUMAN_IT:
         options = replace(options, reference=section.stimuli)
     target = load_target(options.reference, options.labels, data_root(), progress)
     shown = stimuli_of(settings, data_root(), progress)
+    if set(shown.labels) != set(target.reference.labels):
+        shown = shown_stimuli(options.reference, target, data_root())
     images = resize_stimuli(shown.images, settings.data.height, settings.data.width, section.mapping)
     order = image_order(shown.labels, target)
-    grid = prednet_grid(read_network(weights, convention), images[order], section.frames)
+    # The other metrics take minutes: by now the reference is known to fit.
+    three = score_weights(weights, config, overrides, convention, as_json=options.as_json, progress=progress)
+    grid = prednet_grid(model, images[order], section.frames)
     full = finish(weights.stem, grid, target, options)
     return (
         json.dumps(json.loads(three) | {"hms_report": json.loads(full)}, indent=1)

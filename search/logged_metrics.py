@@ -14,7 +14,10 @@ RESERVED = frozenset(
     {"epoch", "tid", "attempt", "stable", "window_sd", "train_loss", "val_loss", "learning_rate", "rho_a", "rdm"}
     | {"loss", "status", "state", "finish", "reason", "seconds", "error", "owner", "device", "precision", "threads"}
     | {"point", "replicate", "unmoved", "stopped", "provenance", "n_parameters"}
+    | {"hms_since_epoch_0", "mse_previous_frame", "mse_test"}
 )
+BESIDE = ("_status", "_best", "_rho_a")
+"""Endings of columns that stand beside that of a metric."""
 
 
 def metrics_of(config: SearchConfig) -> dict[str, Metric]:
@@ -29,7 +32,7 @@ def metrics_of(config: SearchConfig) -> dict[str, Metric]:
     taken = RESERVED.union(config.data.transfer_columns)
     logged: dict[str, Metric] = {}
     for metric in found:
-        if metric.name in taken or metric.name in logged or metric.name.endswith(("_status", "_best")):
+        if metric.name in taken or metric.name in logged or metric.name.endswith(BESIDE):
             raise MetricError(f"`{metric.name}` cannot be the name of a metric here: a column of that name exists.")
         logged[metric.name] = metric
     return logged

@@ -13,15 +13,15 @@ from filelock import Timeout
 
 from metrics.gazoobian.settings import Settings
 from metrics.stimuli92_sources import FILES, missing_files
-from metrics.stimulus_sets import brain_problems
-from prednet.data.build import build_lock
+from metrics.stimulus_sets import BRAIN_FILE, brain_problems
+from prednet.data.build import FRAMES_NAME, build_lock
 from prednet.data.cache import BUILDING, META_NAME, REQUEST_NAME, SOURCES_NAME, VideoDataset, describe
 from prednet.data.images import shell_word, shown
 from prednet.data.verification import damaged_splits, source_state
 from prednet.errors import DataError
 from search.errors import UsageError
 from search.object_check import object_problems
-from search.paths import stimuli_path
+from search.paths import brain_path, stimuli_path
 from search.progress import Progress
 
 _FILE_OPTIONS = {"--categories-file": "categories_file", "--test-list": "test_list"}
@@ -56,15 +56,13 @@ class Verdict:
 
 
 def prepared_data(root: Path) -> list[Prepared]:
-    """Everything under `root`; the state of a source by names, sizes and times of its files."""
-    found = [_video(folder) for folder in _folders(root / "video")]
+    """Everything under `root` that `hms data` made; the state of a source by names, sizes and times of its files."""
+    found = [_video(folder) for folder in _folders(root / "video") if _begun(folder)]
     found += [_objects(folder) for folder in _folders(root / "gazoobian")]
     if stimuli_path(root).is_dir():
         found.append(_stimuli(stimuli_path(root)))
-    for part in _folders(root):
-        if part.name not in ("video", "gazoobian", stimuli_path(root).name):
-            found += [Prepared(folder.name, part.name, folder, _bytes(folder)) for folder in _folders(part)]
-    return found
+    brains = _folders(brain_path(root, "NAME").parent)
+    return found + [Prepared(folder.name, "brains", folder, _bytes(folder)) for folder in brains]
 
 
 def find_prepared(root: Path, name: str) -> Prepared:
@@ -127,10 +125,10 @@ def remove(item: Prepared) -> list[str]:
 
 
 def _delete(item: Prepared) -> list[str]:
-    if not (own := _own_files(item)):
+    if item.kind == "objects":
         shutil.rmtree(item.path)
         return []
-    for file in own:
+    for file in _own_files(item):
         file.unlink(missing_ok=True)
     shutil.rmtree(item.path / BUILDING, ignore_errors=True)
     with suppress(OSError):
@@ -200,6 +198,11 @@ def _options(kind: str, options: Mapping[str, Any]) -> Iterator[str]:
         yield "--skip-bad"
 
 
+def _begun(folder: Path) -> bool:
+    """Whether a folder is a dataset, finished or not; another may hold footage of the user."""
+    return (folder / META_NAME).is_file() or (folder / BUILDING).is_dir()
+
+
 def _video(folder: Path) -> Prepared:
     size = _bytes(folder)
     try:
@@ -251,11 +254,10 @@ def _objects_command(folder: Path) -> str:
 def _own_files(item: Prepared) -> Sequence[Path]:
     if item.kind == "stimuli":
         return [item.path / name for name in FILES]
-    try:
-        entries = VideoDataset.open(item.path).meta["splits"].values()
-    except DataError:
-        return []
-    return [item.path / META_NAME, item.path / SOURCES_NAME, *(item.path / entry["file"] for entry in entries)]
+    if item.kind == "brains":
+        return [item.path / BRAIN_FILE]
+    frames = [file for file in item.path.iterdir() if FRAMES_NAME.fullmatch(file.name)]
+    return [item.path / META_NAME, item.path / SOURCES_NAME, *frames]
 
 
 def _folders(root: Path) -> list[Path]:

@@ -37,10 +37,6 @@ def score_weights(
     progress: Progress,
 ) -> str:
     """Load `weights`, evaluate on the data of `config` (default: the demo at 128x160), give text or JSON."""
-    if not weights.is_file():
-        raise UsageError(
-            f"{weights} does not exist: give the network.pt of a trial (results/NAME/trials/NNNNNN/) or .hdf5"
-        )
     model = read_network(weights, convention)
     settings = load_config(config, overrides) if config else default_config(overrides)
     _check_fit(weights, model, settings)
@@ -75,7 +71,11 @@ def score_weights(
 
 
 def read_network(weights: Path, convention: Convention | None) -> PredNet:
-    """Our checkpoint, or Keras weights; the `.json` beside those is found by itself."""
+    """Our checkpoint, or Keras weights; the `.json` beside those is found by itself. UsageError for no such file."""
+    if not weights.is_file():
+        raise UsageError(
+            f"{weights} does not exist: give the network.pt of a trial (results/NAME/trials/NNNNNN/) or .hdf5"
+        )
     if weights.suffix in KERAS_SUFFIXES:
         return load_keras_weights(weights, convention=convention)
     if weights.suffix == ".json":

@@ -16,11 +16,11 @@ import torch
 from numpy.typing import NDArray
 
 from metrics.decomposition import GramGrid
-from metrics.stimuli92 import Mapping, load_stimuli92, resize_stimuli
+from metrics.stimuli92 import Mapping, resize_stimuli
 from search.errors import UsageError
 from search.full_hms import HmsOptions, finish, image_order
-from search.hms_target import load_target
-from search.paths import data_root, stimuli_path
+from search.hms_target import load_target, shown_stimuli
+from search.paths import data_root
 from search.predict import read_size
 from search.progress import Progress
 
@@ -30,7 +30,9 @@ Network = Callable[[torch.Tensor], Any]
 
 
 def score_function(named: str, size: str, mapping: Mapping, options: HmsOptions, progress: Progress) -> str:
-    """Show the 92 stimuli at `size` (`HEIGHTxWIDTH`) to the network that `module:function` makes; text or JSON.
+    """Show the stimuli at `size` (`HEIGHTxWIDTH`) to the network that `module:function` makes; text or JSON.
+
+    The 92, or those that the brain `options.reference` was prepared with.
 
     Raises:
         UsageError: no such function, or what it returns, or what its network returns, is not what is asked for.
@@ -38,7 +40,7 @@ def score_function(named: str, size: str, mapping: Mapping, options: HmsOptions,
     height, width = read_size(size)
     network = load_function_network(named)
     target = load_target(options.reference, options.labels, data_root(), progress)
-    stimuli = load_stimuli92(stimuli_path(data_root()))
+    stimuli = shown_stimuli(options.reference, target, data_root())
     images = resize_stimuli(stimuli.images, height, width, mapping)[image_order(stimuli.labels, target)]
     return finish(named, feature_grid(network, images, named, progress), target, options)
 
@@ -53,7 +55,7 @@ def load_function_network(named: str) -> Network:
         sys.path.insert(0, here)
     try:
         module = importlib.import_module(module_name)
-    except Exception as error:
+    except (Exception, SystemExit) as error:  # a script may end the program
         raise UsageError(f"{named}: {module_name} cannot be imported from {here}: {_told(error)}") from error
     function = getattr(module, function_name, None)
     if not callable(function):
@@ -63,7 +65,7 @@ def load_function_network(named: str) -> Network:
         )
     try:
         network = function()
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise UsageError(f"{named}() raised {_told(error)}; it is called without arguments") from error
     if not callable(network):
         raise UsageError(f"{named}() returned {type(network).__name__}; return a torch network or a function of images")
@@ -124,5 +126,5 @@ def _joined(pieces: list[NDArray[np.float32]], layer: str, n: int, named: str) -
     return np.concatenate(pieces)
 
 
-def _told(error: Exception) -> str:
+def _told(error: BaseException) -> str:
     return f"{type(error).__name__}: {error}"

@@ -23,7 +23,7 @@ from prednet.errors import DataError
 
 _NO_SPACE = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 _HASH_BYTES = 1 << 24
-_FRAMES_NAME = re.compile(r"(train|val|test)-[0-9a-f]{12}\.npy")
+FRAMES_NAME = re.compile(r"(train|val|test)-[0-9a-f]{12}\.npy")
 
 
 def prepare(
@@ -235,7 +235,7 @@ def _sweep(dest: Path) -> None:
         current = set()
     for file in dest.glob("*.npy"):
         # Only names that `_publish` gives: the folder may hold arrays of the user.
-        if _FRAMES_NAME.fullmatch(file.name) and file.name not in current:
+        if FRAMES_NAME.fullmatch(file.name) and file.name not in current:
             file.unlink(missing_ok=True)
 
 

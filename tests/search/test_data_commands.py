@@ -109,6 +109,8 @@ def test_inspect_finds_every_kind_below_one_folder(hms, raw, tmp_path):
     assert [(r["name"], r["frames"]) for r in found["vlog"]["recordings"]] == [("v_1", 15)]
     assert [r["name"] for r in found["objects"]["recordings"]] == ["f00-00", "f00-01"]
     assert {r["camera"] for r in found["prepared"]["recordings"]} == {"train", "val", "test"}
+    # `hms data video HOME` would take images of the drives and of the objects too.
+    assert found["video"]["ways"][0]["command"] == f"hms data video {home / 'frames'}"
 
 
 def test_inspect_says_what_it_cannot_recognise(hms, tmp_path):
@@ -225,6 +227,22 @@ def test_remove_asks_and_leaves_what_is_not_ours(hms, raw, tmp_path, monkeypatch
     code, out, _ = hms("data", "remove", "k", "--yes")
     assert code == 0 and f"left alone: {mine}" in out and [f.name for f in folder.iterdir()] == ["mine.npy"]
     assert raw.exists()
+
+
+def test_folders_of_the_user_below_the_data_are_neither_listed_nor_removed(hms, raw, tmp_path):
+    root = tmp_path / "data"
+    root.mkdir()
+    raw.rename(root / "kitti_raw")
+    write_images(root / "video" / "holiday", 12, 1)
+    (root / "video" / "half" / ".building").mkdir(parents=True)
+    (root / "video" / "half" / "notes.txt").write_text("mine")
+    assert [item.name for item in prepared_data(root)] == ["half"]
+    for name in ("2011_09_26", "kitti_raw/2011_09_26", "holiday"):
+        code, _, err = hms("data", "remove", name, "--yes")
+        assert code == 2 and "nothing named" in err
+    code, out, _ = hms("data", "remove", "half", "--yes")
+    assert code == 0 and "left alone" in out and [f.name for f in (root / "video" / "half").iterdir()] == ["notes.txt"]
+    assert len(list(root.rglob("*.png"))) == 12 * (len(DRIVES) + 1)
 
 
 def test_remove_is_refused_while_a_process_reads_the_frames(hms, raw, tmp_path):

@@ -6,18 +6,22 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from PIL import Image
+from typer.testing import CliRunner
 
 from metrics.errors import StimuliError
 from metrics.hms import hms
 from metrics.rdm import correlation_rdm
 from metrics.stimuli92 import load_stimuli92, prepare_stimuli92, resize_stimuli
+from metrics.stimulus_sets import prepare_brain
 from prednet.checkpoint import save_checkpoint
 from prednet.config import PredNetConfig
 from prednet.features import static_clip_features
 from prednet.model import PredNet
+from search.cli_score import app
 from search.errors import UsageError
 from search.full_hms import HmsOptions, prednet_grid, score_features_file, score_weights_fully
-from search.paths import stimuli_path
+from search.paths import brain_path, stimuli_path
 from search.score_features import load_function_network, score_function
 
 NETWORKS = """\
@@ -47,6 +51,9 @@ def number():
 
 def broken():
     raise RuntimeError("no weights")
+
+def leaves():
+    raise SystemExit(3)
 
 def picky():
     return torch.nn.Conv2d(5, 2, 3)
@@ -199,6 +206,7 @@ def test_a_torch_network_has_the_hms_of_its_features(home, networks):
         ("networks_of_the_test:", "give module:function"),
         ("networks_of_the_test:number", "returned int; return a torch network"),
         ("networks_of_the_test:broken", "raised RuntimeError: no weights"),
+        ("networks_of_the_test:leaves", "raised SystemExit: 3"),
     ],
 )
 def test_functions_that_make_no_network(networks, named, message):
@@ -219,6 +227,43 @@ def test_networks_that_return_no_features(home, networks, function, message):
         score_function(f"{networks}:{function}", "16x16", "stretch", HmsOptions(), quiet)
     with pytest.raises(UsageError, match="--size 16 is no size"):
         score_function(f"{networks}:{function}", "16", "stretch", HmsOptions(), quiet)
+
+
+def test_a_network_is_shown_the_images_that_a_reference_was_prepared_with(tmp_path, networks, monkeypatch):
+    monkeypatch.setenv("HMS_DATA", str(tmp_path / "data"))
+    rng, labels = np.random.default_rng(4), ["dog", "cup", "face", "tree", "hand"]
+    images = rng.integers(0, 256, (5, 12, 12, 3), dtype=np.uint8)
+    (tmp_path / "shown").mkdir()
+    for label, image in zip(labels, images, strict=True):
+        Image.fromarray(image).save(tmp_path / "shown" / f"{label}.png")
+    features = images.transpose(0, 3, 1, 2).reshape(5, -1) / 255
+    other = 1 - np.corrcoef(rng.normal(size=(5, 20)))
+    for name, rdm in (("same", 1 - np.corrcoef(features)), ("other", (other + other.T) / 2)):
+        np.savez(tmp_path / f"{name}.npz", labels=np.array(labels), rdm=rdm)
+        shown = tmp_path / "shown" if name == "same" else None
+        prepare_brain(brain_path(tmp_path / "data", name).parent, tmp_path / f"{name}.npz", name=name, images=shown)
+    found = json.loads(
+        score_function(f"{networks}:pixels", "12x12", "stretch", HmsOptions("same", as_json=True), quiet)
+    )
+    assert found["hms"]["value"] == pytest.approx(1, abs=1e-9) and found["reference"]["stimuli"] == 5
+    assert found["baselines"]["pixels"] == pytest.approx(1, abs=1e-9)
+    assert "silhouette" not in found["baselines"] and list(found["controlled"]) == ["pixels"]
+    with pytest.raises(StimuliError, match="other has no images, which a network must be shown"):
+        score_function(f"{networks}:pixels", "12x12", "stretch", HmsOptions("other"), quiet)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["a:b", "--config", "c.yaml"], "--config is for WEIGHTS, not for MODULE:FUNCTION"),
+        (["a:b", "--set", "data.height=8"], "--set is for WEIGHTS"),
+        (["w.pt", "--size", "8x8"], "--size is for MODULE:FUNCTION; of WEIGHTS the configuration says it"),
+        (["w.pt", "--reference", "monkey_it"], "--reference is for HMS in full: add --full"),
+    ],
+)
+def test_an_option_that_would_mean_nothing_is_refused(words, message):
+    outcome = CliRunner().invoke(app, ["score", *words])
+    assert isinstance(outcome.exception, UsageError) and message in str(outcome.exception)
 
 
 def test_a_prednet_is_scored_by_layer_and_step():

@@ -88,11 +88,18 @@ def test_without_any_package_the_error_says_where_to_read():
         config(metrics={"also": ["blur"]})
 
 
-@pytest.mark.parametrize("name", ["loss", "train_loss", "rho_a", "blur_best", "blur_status"])
+@pytest.mark.parametrize("name", ["loss", "train_loss", "rho_a", "blur_best", "blur_status", "mse_test"])
 def test_a_name_that_a_column_has_already_is_refused(install, name):
     install(name)
     with pytest.raises(MetricError, match=f"`{name}` cannot be the name of a metric here"):
         metrics_of(config(metrics={"also": [name]}))
+
+
+@pytest.mark.parametrize("name", ["status", "best", "since_epoch_0", "v1_rho_a"])
+def test_a_reference_whose_column_is_there_already_is_refused(name):
+    references = {"v1": "v1.npz", name: "x.npz"}
+    with pytest.raises(MetricError, match=f"`hms_{name}` cannot be the name of a metric here: a column of that name"):
+        metrics_of(config(metrics={"hms": {"references": references}}))
 
 
 def test_a_name_that_the_error_on_another_video_has_is_refused(install):

@@ -22,7 +22,7 @@ from prednet.data.inspection.findings import (
 from prednet.data.inspection.image_facts import ImageFacts, images_facts
 from prednet.data.inspection.look_alikes import look_alikes
 from prednet.data.sources import MIN_FRAMES, Progress
-from prednet.data.video import unique_names, video_preparation
+from prednet.data.video import clips_of, unique_names, video_preparation
 from prednet.data.video_file import VideoRecording, cut_note
 from prednet.data.video_scan import VideoScan, decode_video, rgb, scan_video
 from prednet.errors import DataError
@@ -160,7 +160,8 @@ def _way(
     progress: Progress,
 ) -> Way:
     skip_bad = any(recording.bad for recording in recordings)
-    given = [path] if len(good) == len(clips) else good
+    # Below the folder there may be images of other kinds of data, which the command would take for clips.
+    given = [path] if list(clips_of({"train": [path]})) == list(clips_of({"train": good})) else good
     command = "hms data video " + " ".join(shell_word(clip) for clip in given)
     command += " --skip-bad" if skip_bad else ""
     if quick and not all(clip.is_dir() for clip in good):
