@@ -62,6 +62,7 @@
   }
 
   async function loadPlotly() {
+    if (!document.querySelector(".plot")) return;
     const packed = document.getElementById("plotly");
     const bytes = Uint8Array.from(atob(packed.textContent), (letter) => letter.charCodeAt(0));
     const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
@@ -85,27 +86,6 @@
     });
     document.querySelectorAll(".plot").forEach((box) => observer.observe(box));
   }
-
-  function sortBy(button) {
-    const head = button.closest("th"), body = button.closest("table").tBodies[0];
-    const index = [...head.parentNode.children].indexOf(head);
-    const descending = head.getAttribute("aria-sort") === "ascending";
-    const key = (row) => row.children[index].dataset.key;
-    const compare = (a, b) => {
-      const numeric = Number(a) - Number(b);
-      return Number.isNaN(numeric) ? a.localeCompare(b) : numeric;
-    };
-    const rows = [...body.rows].sort((a, b) => {
-      const first = key(a), second = key(b);
-      if (first === "" || second === "") return (first === "") - (second === ""); // no value: last, either way
-      return descending ? compare(second, first) : compare(first, second);
-    });
-    head.parentNode.querySelectorAll("[aria-sort]").forEach((other) => other.setAttribute("aria-sort", "none"));
-    head.setAttribute("aria-sort", descending ? "descending" : "ascending");
-    body.append(...rows);
-  }
-
-  document.querySelectorAll(".sortable button").forEach((button) => button.addEventListener("click", () => sortBy(button)));
 
   loadPlotly()
     .then(drawAll)

@@ -21,6 +21,7 @@ from search.report.sample import EPOCH_RULE, ILLUSTRATIVE_BELOW
 from search.report.summaries import PAPERS
 
 HERE = Path(__file__).parent
+SCRIPTS = ("trial_table.js", "page.js")
 PAPER_TITLE = "Blanchard et al. (CVPR 2019)"
 
 
@@ -49,11 +50,11 @@ def _context(analysis: Analysis, drawn: list[Drawing]) -> dict[str, Any]:
         "analysis": analysis,
         "account": analysis.account,
         "css": (HERE / "page.css").read_text(encoding="utf-8"),
-        "script": (HERE / "page.js").read_text(encoding="utf-8"),
+        "script": "\n".join((HERE / name).read_text(encoding="utf-8") for name in SCRIPTS),
         "light": css_variables(LIGHT),
         "dark": css_variables(DARK),
         "plotly": packed_plotly(),
-        "drawn": {drawing.name for drawing in drawn},
+        "drawn": {drawing.name: drawing.data for drawing in drawn},
         "metrics": analysis.tables.metrics,
         "table_1_names": _table_1_names(analysis),
         "published": PAPERS,
@@ -61,8 +62,9 @@ def _context(analysis: Analysis, drawn: list[Drawing]) -> dict[str, Any]:
         "facts": summary.facts(analysis),
         "best": summary.best_table(analysis),
         "notices": notices(analysis),
-        "trial_header": trial_rows.header(analysis.tables),
-        "trial_rows": trial_rows.rows(analysis.tables),
+        "trial_count": len(analysis.tables.trials),
+        "trial_data": _script_json(trial_rows.trial_table(analysis.tables) | {"pages": False}),
+        "pages": False,
         "countings": _countings(analysis),
         "replicate_rows": analysis.replicates.to_dict("records"),
         "undefined_rows": analysis.undefined.to_dict("records"),

@@ -1,44 +1,92 @@
-"""The table of all trials: one row each, with sort keys and a small curve of HMS over epochs."""
+"""The table of all trials as data: columns of values that `trial_table.js` formats, sorts, filters and pages.
 
+Values travel as numbers of seven significant digits and are formatted in the page, so that 2,000 trials take a few
+hundred kilobytes and no more rows stand in the document than are seen.
+"""
+
+import base64
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from search.report.figures.matrix import label
 from search.report.tables import SearchTables
-from search.report.wording import NOTHING, duration, number, significant
 
-WIDTH, HEIGHT = 84, 22  # of a sparkline, CSS pixels
-
-
-@dataclass(frozen=True)
-class Cell:
-    """`text` as shown, `key` to sort by (empty: no value), `curve` as SVG points, `state` for the coloured dot."""
-
-    text: str
-    key: Any
-    curve: str = ""
-    state: str = ""
+CURVE_STEPS = 255  # a small curve's points lie on a grid of so many steps both ways
+DIGITS = 7
 
 
-def header(tables: SearchTables) -> list[tuple[str, str]]:
-    """Title and kind (`text`, `number`) of each column."""
-    fixed = [("Trial", "number"), ("State", "text"), ("HMS", "number"), ("HMS over epochs", "none")]
-    fixed += [(metric.short, "number") for metric in tables.metrics.values() if metric.name != "hms"]
-    fixed += [(column.replace("mse_", "MSE "), "number") for column in _at_the_end(tables)]
-    fixed += [("Loss", "number")] if tables.record.imported else []
-    fixed += [("Trained epochs", "number"), ("Planned epochs", "number")]
-    parameters = [(label(name), "number") for name in _sampled(tables)]
-    replicate = [("Point", "number"), ("Seed", "number")] if tables.record.replicates > 1 else []
-    return fixed + replicate + parameters + [("Time", "number"), ("Device", "text"), ("Note", "text")]
+def trial_table(tables: SearchTables) -> dict[str, Any]:
+    """`columns`: title, kind and values, one a trial; `curves`: the small curves of HMS over epochs.
+
+    Kinds: `tid`, `state` and `text`; `fixed` (with `digits`), `significant` and `duration` (s) are numbers, or the
+    word that says why there is none; null where there is nothing to say. `curve` has no values of its own.
+    """
+    return {"columns": _columns(tables), "curves": _curves(tables)}
 
 
-def _sampled(tables: SearchTables) -> list[str]:
-    """The hyperparameters; planned epochs have their own column."""
-    return [name for name in tables.parameters if name != "param.epochs"]
+def _columns(tables: SearchTables) -> list[dict[str, Any]]:
+    trials, metrics = tables.trials, dict(tables.metrics)
+    mse_digits, hms = metrics["mse"].digits, metrics.pop("hms")
+    columns = [
+        _column("Trial", "tid", trials["tid"]),
+        _column("State", "state", trials["finish"].where(trials["finish"] != "", trials["state"])),
+        _metric(trials, "hms", hms.short, hms.digits),
+        {"title": "HMS over epochs", "kind": "curve", "values": []},
+        *(_metric(trials, name, metric.short, metric.digits) for name, metric in metrics.items()),
+        *(_fixed(name.replace("mse_", "MSE "), trials[name], mse_digits) for name in _at_the_end(tables)),
+        *([_column("Loss", "significant", trials["loss"])] if tables.record.imported else []),
+        _fixed("Trained epochs", trials["epochs_trained"]),
+        _fixed("Planned epochs", trials["epochs_planned"]),
+    ]
+    if tables.record.replicates > 1:
+        columns += [_fixed("Point", trials["point"]), _fixed("Seed", trials["replicate"])]
+    # Planned epochs have their own column.
+    sampled = [name for name in tables.parameters if name != "param.epochs"]
+    columns += [_column(label(name), "significant", trials[name]) for name in sampled]
+    device = (trials["device"] + " " + trials["precision"]).str.strip()
+    return [
+        *columns,
+        _column("Time", "duration", trials["seconds"]),
+        _column("Device", "text", device),
+        _column("Note", "text", pd.Series([_note(row) for row in trials.to_dict("records")], dtype=object)),
+    ]
+
+
+def _column(title: str, kind: str, values: pd.Series, **more: Any) -> dict[str, Any]:
+    return {"title": title, "kind": kind, "values": [_plain(value) for value in values.tolist()], **more}
+
+
+def _fixed(title: str, values: pd.Series, digits: int = 0) -> dict[str, Any]:
+    return _column(title, "fixed", values, digits=digits)
+
+
+def _metric(trials: pd.DataFrame, name: str, title: str, digits: int) -> dict[str, Any]:
+    """The values, and in their place where there is none the status that says why."""
+    named = trials[f"{name}_status"].map(lambda status: "" if status == "ok" else _spoken(status))
+    return _fixed(title, trials[name].astype(object).where(trials[name].notna(), named), digits)
+
+
+def _spoken(status: str) -> str:
+    return status.removeprefix("undefined_").replace("_", " ")
+
+
+def _plain(value: Any) -> Any:
+    """A value for JSON: short numbers, None for what is empty."""
+    if value is None or value == "" or (isinstance(value, float) and not math.isfinite(value)):
+        return None
+    if isinstance(value, float):
+        short = float(f"{value:.{DIGITS}g}")
+        return int(short) if short.is_integer() and abs(short) < 1e15 else short
+    return value if isinstance(value, bool | int | str) else str(value)
+
+
+def _note(row: dict[Any, Any]) -> str:
+    error = row["error"].strip()
+    note = error.splitlines()[-1][:160] if error else row["reason"]
+    return "; ".join(part for part in ("unmoved" if row["unmoved"] else "", note) if part)
 
 
 def _at_the_end(tables: SearchTables) -> list[str]:
@@ -58,66 +106,16 @@ def _at_the_end(tables: SearchTables) -> list[str]:
     ]
 
 
-def rows(tables: SearchTables) -> list[list[Cell]]:
-    """Cells of each trial in the order of `header`."""
-    sparks = _sparklines(tables)
-    return [_row(tables, record, sparks) for record in tables.trials.to_dict("records")]
+def _curves(tables: SearchTables) -> dict[str, Any]:
+    """HMS over epochs, all on the same axes so that rows compare.
 
-
-def _row(tables: SearchTables, row: Mapping[Any, Any], sparks: dict[int, str]) -> list[Cell]:
-    state = row["finish"] or row["state"]
-    cells = [
-        _cell(str(row["tid"]), row["tid"]),
-        Cell(state, state, state=row["finish"] or row["state"].lower()),
-        _metric(row["hms"], row["hms_status"], tables.metrics["hms"].digits),
-        Cell("", "", curve=sparks.get(row["tid"], "")),
-        *(
-            _metric(row[name], row[f"{name}_status"], metric.digits)
-            for name, metric in tables.metrics.items()
-            if name != "hms"
-        ),
-        *(_cell(number(row[column], tables.metrics["mse"].digits), row[column]) for column in _at_the_end(tables)),
-        *([_cell(significant(row["loss"]), row["loss"])] if tables.record.imported else []),
-        _cell(number(row["epochs_trained"], 0), row["epochs_trained"]),
-        _cell(number(row["epochs_planned"], 0), row["epochs_planned"]),
-    ]
-    if tables.record.replicates > 1:
-        cells += [_cell(number(row[name], 0), row[name]) for name in ("point", "replicate")]
-    cells += [_cell(significant(row[name]), row[name]) for name in _sampled(tables)]
-    note = row["error"].strip().splitlines()[-1][:160] if row["error"].strip() else row["reason"]
-    flags = "unmoved" if row["unmoved"] else ""
-    device = " ".join(part for part in (row["device"], row["precision"]) if part)
-    return [
-        *cells,
-        _cell(duration(row["seconds"]), row["seconds"]),
-        _cell(device, device),
-        _cell("; ".join(part for part in (flags, note) if part), note),
-    ]
-
-
-def _cell(text: str, key: Any) -> Cell:
-    blank = key is None or (isinstance(key, float) and math.isnan(key))
-    return Cell(text, "" if blank else key)
-
-
-def _metric(value: float, status: str, digits: int) -> Cell:
-    """The value, or the status that says why there is none."""
-    named = status.removeprefix("undefined_").replace("_", " ")
-    text = number(value, digits) if math.isfinite(value) else (named if status not in ("", "ok") else NOTHING)
-    return _cell(text, value)
-
-
-def _sparklines(tables: SearchTables) -> dict[int, str]:
-    """HMS over epochs by tid as the points of an SVG polyline; all on the same axes, so that rows compare."""
+    `lengths`: points of each trial; `points`: x and y of all of them after one another, bytes as base64, y downwards.
+    """
     points = tables.epochs.dropna(subset=["hms"])
-    if points.empty:
-        return {}
-    last = max(1.0, float(points["epoch"].max()))
-    low, high = float(points["hms"].min()), float(points["hms"].max())
-    spread = (high - low) or 1.0
-    x = 2 + points["epoch"] / last * (WIDTH - 4)
-    y = HEIGHT - 2 - (points["hms"] - low) / spread * (HEIGHT - 4)
-    found: dict[int, list[str]] = {}
-    for tid, left, top in zip(points["tid"], x, y, strict=True):
-        found.setdefault(int(tid), []).append(f"{left:.1f},{top:.1f}")
-    return {tid: " ".join(placed) for tid, placed in found.items()}
+    last = max(1.0, float(points["epoch"].max())) if len(points) else 1.0
+    low, high = (float(points["hms"].min()), float(points["hms"].max())) if len(points) else (0.0, 1.0)
+    x = points["epoch"] / last
+    y = (high - points["hms"]) / ((high - low) or 1.0)
+    grid = np.round(np.column_stack([x, y]) * CURVE_STEPS).astype(np.uint8)
+    lengths = points.groupby("tid").size().reindex(tables.trials["tid"], fill_value=0)
+    return {"lengths": lengths.tolist(), "points": base64.b64encode(grid.tobytes()).decode("ascii")}

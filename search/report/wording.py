@@ -15,13 +15,15 @@ def number(value: Any, digits: int = 3) -> str:
 
 
 def significant(value: Any, digits: int = 3) -> str:
-    """`digits` significant digits, for values of any size (learning rates)."""
+    """`digits` significant digits, for values of any size (learning rates); whole numbers below a million in full."""
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, str):
         return value
     if not _known(value):
         return NOTHING
+    if float(value).is_integer() and abs(value) < 1e6:
+        return f"{int(value)}".replace("-", "−")
     return f"{float(value):.{digits}g}".replace("e-0", "e-").replace("-", "−")
 
 

@@ -50,6 +50,11 @@ class Curves:
         return tokens(self.described)[metric]
 
     @property
+    def best_shown(self) -> int:
+        """How many networks have a curve of their own."""
+        return int(self.points["tid"].nunique())
+
+    @property
     def metrics(self) -> list[str]:
         """The metrics with any value."""
         return [metric for metric in self.described if self.points[metric].notna().any()]
@@ -117,10 +122,9 @@ def interactive(curves: Curves) -> Spec:
 def _traces(curves: Curves, metric: str, *, first: bool) -> list[Spec]:
     traces, colour = _band_traces(curves, metric), f"@{curves.token(metric)}"
     others = curves.points[curves.points["tid"] != curves.best]
-    traces.append(
-        _line(others, metric)
-        | {"name": "one network", "opacity": 0.45, "line": {"color": colour, "width": 1}, "showlegend": False}
-    )
+    # Among bands the single curves are ink, so that they stand out from what lies under them.
+    single = {"color": "@ink" if curves.bands else colour, "width": 1}
+    traces.append(_line(others, metric) | {"name": "one network", "opacity": 0.45, "line": single, "showlegend": False})
     for finish, (symbol, _, label) in FINISH_SYMBOLS.items():
         rows = curves.stops[metric][curves.stops[metric]["finish"] == finish]
         if len(rows):
@@ -181,7 +185,13 @@ def _band_traces(curves: Curves, metric: str) -> list[Spec]:
             | {"line": {"width": 0}, "fillcolor": f"@{curves.token(metric)}", "opacity": opacity, "hoverinfo": "skip"}
             | {"showlegend": False}
         )
-    return traces
+    median = {
+        "x": numbers(table.index),
+        "y": numbers(table[0.5]),
+        "line": {"color": f"@{curves.token(metric)}", "width": 2},
+    }
+    hover = {"name": "median", "hovertemplate": "median, epoch %{x}: %{y:.4g}<extra></extra>", "showlegend": False}
+    return [*traces, {"type": "scatter", "mode": "lines"} | median | hover]
 
 
 def printed(curves: Curves) -> Figure:
@@ -200,11 +210,14 @@ def _draw(ax: Axes, curves: Curves, metric: str) -> None:
     if metric in curves.bands:
         table = curves.bands[metric]
         for low, high, alpha in ((0.1, 0.9, 0.15), (0.25, 0.75, 0.3)):
-            ax.fill_between(table.index, table[low], table[high], color=colour, alpha=alpha, linewidth=0)
+            share = f"middle {high - low:.0%} of networks"
+            ax.fill_between(table.index, table[low], table[high], color=colour, alpha=alpha, linewidth=0, label=share)
+        ax.plot(table.index, table[0.5], color=colour, linewidth=1.4, label="median")
     for tid, rows in curves.points.dropna(subset=[metric]).groupby("tid"):
         best = tid == curves.best
         label = f"best by HMS (trial {tid})" if best else None
-        width, shade, alpha, order = (1.8, LIGHT["ink"], 1.0, 3) if best else (0.6, colour, 0.5, 2)
+        single = LIGHT["ink"] if curves.bands else colour
+        width, shade, alpha, order = (1.8, LIGHT["ink"], 1.0, 3) if best else (0.6, single, 0.5, 2)
         ax.plot(rows["epoch"], rows[metric], color=shade, linewidth=width, alpha=alpha, zorder=order, label=label)
     for finish, (symbol, marker, label) in FINISH_SYMBOLS.items():
         rows = curves.stops[metric][curves.stops[metric]["finish"] == finish]

@@ -27,6 +27,8 @@ from search.report.palette import LIGHT, SEQUENTIAL_DOTS
 from search.report.sample import Sample
 from search.report.summaries import PAPERS
 
+SMALL_ABOVE = 300  # dots; beyond it they are small and see-through, so that where many lie looks denser
+
 PAIRS = (("mse", "hms"), ("accuracy", "hms"), ("mse", "accuracy"))
 
 
@@ -97,6 +99,8 @@ def interactive(scatter: Scatter) -> Spec:
 
 def _marker(scatter: Scatter, *, show_scale: bool) -> Spec:
     marker: Spec = {"size": 8, "opacity": 0.9, "line": {"width": 0.8, "color": "@muted"}}
+    if len(scatter.frame) > SMALL_ABOVE:
+        marker = {"size": 4, "opacity": 0.6, "line": {"width": 0}}
     if scatter.colour is None:
         return marker | {"color": "@hms"}
     ticks = np.unique(np.round(scatter.colour)) if np.ptp(scatter.colour) >= 1 else np.array([])
@@ -132,7 +136,9 @@ def _draw(ax: Axes, scatter: Scatter, pair: tuple[str, str]) -> PathCollection:
     dots: dict[str, Any] = (
         {"color": LIGHT["hms"]} if scatter.colour is None else {"c": scatter.colour, "cmap": "cividis"}
     )
-    drawn: PathCollection = ax.scatter(scatter.frame[x], scatter.frame[y], s=14, linewidths=0.3, edgecolors="w", **dots)
+    many = len(scatter.frame) > SMALL_ABOVE
+    dots |= {"s": 4, "linewidths": 0, "alpha": 0.7} if many else {"s": 14, "linewidths": 0.3, "edgecolors": "w"}
+    drawn: PathCollection = ax.scatter(scatter.frame[x], scatter.frame[y], **dots)
     ax.set(xlabel=scatter.metrics[x].axis, ylabel=scatter.metrics[y].axis)
     ax.set_title(scatter.captions[pair], fontsize=7, loc="left")
     if x == "mse" and is_wide(scatter.frame[x]):

@@ -1,13 +1,16 @@
 """Tables of a search that never ran: numbers made by a few formulas, in the layout that `hms export` writes."""
 
 import json
-from collections.abc import Callable
+import os
+import shutil
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
+from playwright.sync_api import Browser, Page, sync_playwright
 
 WriteTables = Callable[..., Path]
 
@@ -26,6 +29,41 @@ def write_tables(tmp_path: Path) -> WriteTables:
         return invented_search(tmp_path / name / "tables", name=name, **options)
 
     return write
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """Headless Chromium."""
+    chromium = shutil.which("chromium")
+    if chromium is None:
+        pytest.skip("no Chromium on this machine: apt-get install chromium")
+    # Chromium's sandbox refuses to run as root, as in a container.
+    arguments = ["--no-sandbox"] if os.getuid() == 0 else []
+    with sync_playwright() as playwright:
+        started = playwright.chromium.launch(executable_path=chromium, args=arguments)
+        yield started
+        started.close()
+
+
+@pytest.fixture
+def open_page(browser: Browser) -> Iterator[Callable[..., tuple[Page, list[str]]]]:
+    """A function that opens a file and waits until it is drawn: the page, and what it complained about."""
+    pages: list[Page] = []
+
+    def opened(path: Path, width: int = 1280, scheme: Any = "light") -> tuple[Page, list[str]]:
+        page = browser.new_page(viewport={"width": width, "height": 900}, color_scheme=scheme)
+        pages.append(page)
+        complaints: list[str] = []
+        page.on("console", lambda message: complaints.append(message.text) if message.type != "log" else None)
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.on("request", lambda request: complaints.append(request.url) if request.url.startswith("http") else None)
+        page.goto(path.as_uri())
+        page.wait_for_selector("html[data-ready]", timeout=60_000)
+        return page, complaints
+
+    yield opened
+    for page in pages:
+        page.close()
 
 
 def invented_search(

@@ -1,40 +1,15 @@
-import os
-import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Page
 
 from search.report import write_report
 
 WriteTables = Callable[..., Path]
+OpenPage = Callable[..., tuple[Page, list[str]]]
 
 pytestmark = pytest.mark.browser
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    chromium = shutil.which("chromium")
-    if chromium is None:
-        pytest.skip("no Chromium on this machine: apt-get install chromium")
-    # Chromium's sandbox refuses to run as root, as in a container.
-    arguments = ["--no-sandbox"] if os.getuid() == 0 else []
-    with sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=chromium, args=arguments)
-        yield started
-        started.close()
-
-
-def opened(browser: Browser, path: Path, width: int, scheme: str) -> tuple[Page, list[str]]:
-    page = browser.new_page(viewport={"width": width, "height": 900}, color_scheme=scheme)
-    complaints: list[str] = []
-    page.on("console", lambda message: complaints.append(message.text) if message.type != "log" else None)
-    page.on("pageerror", lambda error: complaints.append(str(error)))
-    page.on("request", lambda request: complaints.append(request.url) if request.url.startswith("http") else None)
-    page.goto(path.as_uri())
-    page.wait_for_selector("html[data-ready]", timeout=60_000)
-    return page, complaints
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -43,9 +18,9 @@ def opened(browser: Browser, path: Path, width: int, scheme: str) -> tuple[Page,
     "options", [{"trials": 24, "collapsed": 2, "replicates": 2}, {"trials": 0, "artifacts": 0}], ids=["usual", "empty"]
 )
 def test_the_page_opens_whole(
-    browser: Browser, write_tables: WriteTables, tmp_path: Path, options: dict, width: int, scheme: str
+    open_page: OpenPage, write_tables: WriteTables, tmp_path: Path, options: dict, width: int, scheme: str
 ) -> None:
-    page, complaints = opened(browser, write_report(write_tables(**options), tmp_path), width, scheme)
+    page, complaints = open_page(write_report(write_tables(**options), tmp_path), width, scheme)
     assert complaints == []
     assert page.title() == "invented · HMS Search report"
     assert page.evaluate("document.documentElement.scrollWidth") <= width
@@ -65,23 +40,8 @@ def test_the_page_opens_whole(
     page.close()
 
 
-def test_trials_sort_by_a_column_and_keep_missing_values_last(
-    browser: Browser, write_tables: WriteTables, tmp_path: Path
-) -> None:
-    page, _ = opened(browser, write_report(write_tables(trials=12, collapsed=2), tmp_path), 1280, "light")
-    button = page.get_by_role("button", name="HMS", exact=True)
-    for direction in ("ascending", "descending"):
-        button.click()
-        keys = page.eval_on_selector_all(".sortable tbody tr", "rows => rows.map(row => row.children[2].dataset.key)")
-        assert keys[-2:] == ["", ""]
-        values = [float(key) for key in keys[:-2]]
-        assert values == sorted(values, reverse=direction == "descending")
-        assert page.locator(f"th[aria-sort={direction}]").inner_text() == "HMS"
-    page.close()
-
-
-def test_figures_follow_the_colour_scheme(browser: Browser, write_tables: WriteTables, tmp_path: Path) -> None:
-    page, _ = opened(browser, write_report(write_tables(trials=8), tmp_path), 1280, "light")
+def test_figures_follow_the_colour_scheme(open_page: OpenPage, write_tables: WriteTables, tmp_path: Path) -> None:
+    page, _ = open_page(write_report(write_tables(trials=8), tmp_path))
     read = "() => document.querySelector('[data-figure=curves]').layout.font.color"
     assert page.evaluate(read) == "#1F2933"
     page.emulate_media(color_scheme="dark")
