@@ -19,7 +19,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from search.config import NAME_PATTERN
+from search.config_section import NAME_PATTERN
 from search.errors import UsageError
 from search.progress import Progress
 from search.provenance import provenance

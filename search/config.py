@@ -6,42 +6,49 @@ Everything that can change a number belongs to one of two hashes: `space` (what 
 
 import hashlib
 import json
-import re
-from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import Field, field_validator, model_validator
 
-from search.config_section import PositiveInt, Section, nearest
+from search.config_section import NAME_PATTERN, PositiveInt, Section, nearest
+from search.launch_section import LaunchSection
 from search.metric_sections import (
     MetricsSection,
     StoppingSection,
     metrics_hashed,
 )
 from search.space import Distribution, check_support, parse_distribution
+from search.trial_sections import DataSection, NetworkSection, TrainingSection
 
 FREE_TRAINING_KEYS = frozenset({"recompute_every", "tensorboard"})
-NAME_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$"
 
 
 class SearchSection(Section):
-    """What is searched: name, algorithm, budget, seeds; how trials are held and kept.
-
-    `checkpoints`: `file` where workers share the results folder, `gridfs` where they do not. `keep_best`: the weights
-    of so many finished trials stay, the best by `guide`; None: of all.
-    """
+    """What is searched: name, algorithm, budget, seeds; how trials are held and kept."""
 
     name: str = Field(pattern=NAME_PATTERN)
+    """Name of the search (HyperOpt's `exp_key`): letters, digits, `_`, `.` and `-`, at most 64. The same name continues
+    it."""
     algorithm: Literal["rand", "tpe", "anneal"] = "rand"
+    """HyperOpt's algorithm that proposes points: random search (the paper's), tree of Parzen estimators, annealing."""
     max_trials: PositiveInt = 95
+    """How many networks are trained, replicates included. Raise it to continue a finished search."""
     replicates: PositiveInt = 1
+    """With how many seeds each sampled point is trained."""
     seed: int = Field(default=0, ge=0)
+    """Seed of the proposals; with the trial's number it gives the seed of each network."""
     guide: str = "hms"
+    """The metric that `tpe` and `anneal` optimise, and `keep_best` goes by: any that is logged."""
     lease_seconds: float = Field(default=180.0, gt=0)
+    """So long after its worker's last sign of life a trial may be given to another; at least two heartbeats."""
     heartbeat_seconds: float = Field(default=30.0, gt=0)
+    """How often a worker renews its lease, in seconds."""
     grace_seconds: float = Field(default=25.0, gt=0)
+    """How long a worker that is told to stop has for its checkpoint before it is ended, in seconds."""
     checkpoints: Literal["file", "gridfs"] = "file"
+    """Where checkpoints lie: `file`, the results folder that workers share; `gridfs`, MongoDB, where they do not."""
     keep_best: PositiveInt | None = None
+    """The weights of so many finished trials stay, the best by `guide`; unset: of all."""
 
     @model_validator(mode="after")
     def _heartbeat_within_lease(self) -> "SearchSection":
@@ -53,131 +60,12 @@ class SearchSection(Section):
         return self
 
 
-class DataSection(Section):
-    """The prepared video: `demo`, a name under `HMS_DATA/video`, or a path to a cache; frame size in pixels.
-
-    `transfer`: further prepared videos on whose test recordings each network is tested when its trial ends. The tables
-    get `mse_NAME`, `mse_NAME_status` and `mse_NAME_previous_frame` for each.
-    """
-
-    dataset: str = "demo"
-    height: PositiveInt = 128
-    width: PositiveInt = 160
-    transfer: tuple[str, ...] = ()
-
-    @field_validator("transfer")
-    @classmethod
-    def _columns_of_their_own(cls, value: tuple[str, ...]) -> tuple[str, ...]:
-        taken = {"mse", "mse_status", "mse_previous_frame", "mse_test", "mse_best"}
-        for name in value:
-            column = transfer_column(name)
-            mine = {column, f"{column}_status", f"{column}_previous_frame"}
-            if not re.fullmatch(NAME_PATTERN, Path(name).name) or mine & taken:
-                raise ValueError(f"`{name}` would give no columns of its own: prepare it again with another --name")
-            taken |= mine
-        return value
-
-    @model_validator(mode="after")
-    def _another(self) -> "DataSection":
-        if self.dataset in self.transfer:
-            raise ValueError(f"transfer names `{self.dataset}`, the training data: its test error is mse_test already")
-        return self
-
-    @property
-    def transfer_columns(self) -> dict[str, str]:
-        """`mse_NAME` of each transfer dataset -> what `transfer` calls it."""
-        return {transfer_column(name): name for name in self.transfer}
-
-
-class NetworkSection(Section):
-    """PredNet: channels of A_l (and R_l) from layer 0 up, and the filter size where `space` gives none."""
-
-    channels: tuple[PositiveInt, ...] = (3, 48, 96, 192)
-    r_channels: tuple[PositiveInt, ...] | None = None
-    filter_size: int = Field(default=3, ge=1, le=8)
-    pixel_max: float = Field(default=1.0, gt=0)
-
-    @model_validator(mode="after")
-    def _stacks(self) -> "NetworkSection":
-        if self.channels[0] != 3:
-            raise ValueError(f"channels[0] is {self.channels[0]}: layer 0 is the RGB frame and has 3 channels")
-        if self.r_channels is not None and len(self.r_channels) != len(self.channels):
-            raise ValueError(f"r_channels has {len(self.r_channels)} layers, channels {len(self.channels)}")
-        return self
-
-
-class TrainingSection(Section):
-    """How a point is trained; see `prednet.train.TrainConfig`. What `space` samples overrides the values given here.
-
-    `lr_drop_epoch`: so many epochs are trained at the full rate. `tensorboard`: write the learning curves as
-    TensorBoard events too. It and `recompute_every`, which changes no more than the rounding of gradients, may differ
-    in a resumed search.
-    """
-
-    epochs: PositiveInt = 150
-    batch_size: PositiveInt = 4
-    train_sequences: PositiveInt = 500
-    val_sequences: PositiveInt = 100
-    learning_rate: float = Field(default=1e-3, gt=0)
-    nt: int = Field(default=10, ge=2)
-    loss: Literal["L0", "Lall"] = "L0"
-    adam: Literal["torch", "keras"] = "torch"
-    lr_drop_epoch: PositiveInt | None = None
-    lr_drop_factor: float = Field(default=0.1, gt=0)
-    grad_clip: float | None = Field(default=None, gt=0)
-    precision: Literal["fp32", "bf16"] = "fp32"
-    deterministic: bool = False
-    recompute_every: PositiveInt | None = None
-    tensorboard: bool = False
-    device: Literal["auto", "cpu", "cuda"] = "auto"
-    learner: Literal["prednet", "toy"] = "prednet"
-    toy_seconds: float = Field(default=0.05, ge=0)
-
-
-SBATCH_OWN = ("array", "error", "job_name", "open_mode", "output", "signal")
-
-
-class SlurmSection(Section):
-    """What each worker's Slurm job asks for; `additional` takes any option of sbatch, `setup` lines run before it.
-
-    `gpus_per_worker` unset: one where the search trains on cuda. Both the setup and the options are readable by others
-    on most clusters: no place for passwords.
-    """
-
-    partition: str | None = None
-    account: str | None = None
-    qos: str | None = None
-    constraint: str | None = None
-    gpus_per_worker: int | None = Field(default=None, ge=0)
-    cpus_per_worker: PositiveInt = 4
-    memory_gb: float | None = Field(default=None, gt=0)
-    minutes: PositiveInt = 1440
-    requeue: bool = True
-    setup: tuple[str, ...] = ()
-    additional: dict[str, bool | int | float | str] = Field(default_factory=dict)
-
-    @field_validator("additional")
-    @classmethod
-    def _not_ours(cls, value: dict[str, bool | int | float | str]) -> dict[str, bool | int | float | str]:
-        taken = sorted(key for key in value if key.replace("-", "_") in SBATCH_OWN)
-        if taken:
-            raise ValueError(f"{', '.join(taken)}: set by `hms` itself, without which it could not watch its jobs")
-        return value
-
-
-class LaunchSection(Section):
-    """Where workers run: processes of this machine, or Slurm jobs. It changes no number: no part of the hashes."""
-
-    kind: Literal["local", "slurm"] = "local"
-    workers: PositiveInt | None = None
-    slurm: SlurmSection = SlurmSection()
-
-
 class SearchConfig(Section):
     """The whole configuration. `space` maps a hyperparameter's name to its distribution."""
 
     search: SearchSection
     space: dict[str, Distribution]
+    """What is sampled: a hyperparameter's name -> its distribution. See below."""
     data: DataSection = DataSection()
     network: NetworkSection = NetworkSection()
     training: TrainingSection = TrainingSection()
@@ -221,15 +109,7 @@ class SearchConfig(Section):
 
     def hashes(self) -> dict[str, str]:
         """sha256 of the two parts that a resumed search may not change: `space` and `training`."""
-        document = self.document()
-        search = document["search"]
-        training = {key: document[key] for key in ("data", "network", "training", "metrics", "stopping")}
-        training["training"] = {k: v for k, v in document["training"].items() if k not in FREE_TRAINING_KEYS}
-        if not self.data.transfer:  # which an earlier version did not have
-            training["data"] = {key: value for key, value in document["data"].items() if key != "transfer"}
-        training |= metrics_hashed(document)
-        training["search"] = {key: search[key] for key in ("algorithm", "seed", "guide", "replicates")}
-        return {"space": digest(document["space"]), "training": digest(training)}
+        return {part: digest(value) for part, value in hashed(self.document()).items()}
 
     def gpus_per_worker(self) -> int:
         """GPUs that each worker's Slurm job asks for."""
@@ -241,9 +121,16 @@ class SearchConfig(Section):
         return {"device_class": self.training.device, "precision": self.training.precision}
 
 
-def transfer_column(name: str) -> str:
-    """The column of the error on a transfer dataset, by its name or the last part of its path."""
-    return f"mse_{Path(name).name}"
+def hashed(document: dict[str, Any]) -> dict[str, Any]:
+    """Of a resolved configuration, what each of the two hashes is made of: part -> plain JSON values."""
+    search = document["search"]
+    training = {key: document[key] for key in ("data", "network", "training", "metrics", "stopping")}
+    training["training"] = {k: v for k, v in document["training"].items() if k not in FREE_TRAINING_KEYS}
+    if not document["data"]["transfer"]:  # which an earlier version did not have
+        training["data"] = {key: value for key, value in document["data"].items() if key != "transfer"}
+    training |= metrics_hashed(document)
+    training["search"] = {key: search[key] for key in ("algorithm", "seed", "guide", "replicates")}
+    return {"space": document["space"], "training": training}
 
 
 def digest(value: Any) -> str:

@@ -7,11 +7,15 @@ from pydantic import BaseModel, ConfigDict, Field
 
 
 class Section(BaseModel):
-    """A frozen part of the configuration in which an unknown key is an error."""
+    """A frozen part of the configuration in which an unknown key is an error.
 
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+    The string below a key is its description, which the configuration reference shows.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, use_attribute_docstrings=True)
 
 
+NAME_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$"
 PositiveInt = Annotated[int, Field(ge=1)]
 
 

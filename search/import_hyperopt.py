@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, Literal
 
-from search.config import NAME_PATTERN
+from search.config_section import NAME_PATTERN
 from search.errors import DocumentRefused, UsageError
 from search.place import uri_in
 from search.provenance import provenance

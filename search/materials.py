@@ -21,12 +21,13 @@ from prednet.data.cache import VideoDataset, describe
 from prednet.data.demo import prepare_demo
 from prednet.data.sequences import Windows, evaluation_windows, windows_digest
 from prednet.errors import DataError
-from search.config import DataSection, SearchConfig
+from search.config import SearchConfig
 from search.logged_metrics import metric_versions
 from search.matching_pool import open_pool, pool_trials
 from search.paths import video_path
 from search.progress import Progress
 from search.stimuli import references_of, stimuli_of
+from search.trial_sections import DataSection
 
 
 @dataclass(frozen=True)

@@ -19,8 +19,11 @@ class ReferenceSection(Section):
     """
 
     path: str
+    """A file, a folder of subjects, or a name. It may be given alone: `monkey: monkey_it`."""
     variable: str | None = None
+    """Which of several arrays of the file is meant."""
     labels: Path | None = None
+    """A file with one label a line, where the RDM's own file has none."""
 
     @model_validator(mode="before")
     @classmethod
@@ -39,17 +42,17 @@ class ReferenceSection(Section):
 
 
 class HmsSection(Section):
-    """Human-model similarity: frames a static clip, how square stimuli map to the network's size.
-
-    `stimuli`: `stimuli92`, or the name of images and RDMs that `hms data brain` prepared. `references`: further
-    reference RDMs by name, each a file or folder, a prepared name, or one of the 92 stimuli's own such as `monkey_it`
-    (docs/brains.md): the metric `hms_NAME`.
-    """
+    """Human-model similarity: the stimuli, how they are shown, and further brains to compare with."""
 
     frames: int = Field(default=5, ge=2)
+    """Frames of the static clip in which a stimulus is shown; the first step is left out."""
     mapping: Literal["stretch", "pad", "crop"] = "stretch"
+    """How square stimuli come to the frames' size."""
     stimuli: str = "stimuli92"
+    """`stimuli92`, or the name of images and RDMs that `hms data brain` prepared."""
     references: dict[str, ReferenceSection] = Field(default_factory=dict)
+    """Further reference RDMs by name, each a file or folder, a prepared name, or one of the 92 stimuli's own such as
+    `monkey_it`; each is a metric `hms_NAME` (docs/brains.md)."""
 
     @field_validator("references")
     @classmethod
@@ -61,30 +64,38 @@ class HmsSection(Section):
 
 
 class MseSection(Section):
-    """Next-frame MSE: at most this many fixed windows, evenly spaced over the validation recordings."""
+    """Next-frame MSE."""
 
     max_windows: PositiveInt | None = None
+    """At most so many fixed windows, evenly spaced over the validation recordings; unset: all."""
 
 
 class MatchingSection(Section):
-    """Object matching: the pool of object images and the trials drawn from it.
-
-    `dials`: widths other than the preset's, `yaw: 40` or `mixed.yaw: 40` (docs/gazoobian.md). `folder`: own images,
-    `objects/OBJECT/VIEW.png` below it, instead of Gazoobian objects; then `preset`, `objects`, `views` and `dials` mean
-    nothing. `mode`: `legacy` draws and counts as the published code does.
-    """
+    """Object matching: the pool of object images and the trials drawn from it (docs/gazoobian.md)."""
 
     preset: Literal["mix_m", "mix_l"] = "mix_l"
+    """How far the views of an object differ: medium, or large (harder)."""
     objects: int = Field(default=100, ge=2)
+    """Objects of the pool; at least as many as images in a gallery."""
     views: int = Field(default=12, ge=2)
+    """Images of each object."""
     trials: PositiveInt = 500
+    """Trials, drawn once: the same for all networks of a search."""
     gallery: int = Field(default=50, ge=2)
+    """Images to choose from in a trial, each of another object; chance is one of them."""
     same_family: int = Field(default=7, ge=0)
+    """How many of the wrong images are of the target's family."""
     seed: int = Field(default=0, ge=0)
+    """Seed of the objects and of the trials."""
     frames: int = Field(default=5, ge=2)
+    """Frames of the static clip in which an object is shown; the first step is left out."""
     dials: dict[str, float] = Field(default_factory=dict)
+    """Widths of changes other than the preset's, `yaw: 40` or `mixed.yaw: 40`."""
     folder: Path | None = None
+    """Your own images, `objects/OBJECT/VIEW.png` below it, instead of Gazoobian objects; then `preset`, `objects`,
+    `views` and `dials` mean nothing."""
     mode: Literal["clean", "legacy"] = "clean"
+    """`legacy` draws trials and counts answers as the published code does."""
 
     @field_validator("dials")
     @classmethod
@@ -115,13 +126,12 @@ class MatchingSection(Section):
 
 
 class MetricsSection(Section):
-    """The three metrics and how often (epochs) they are logged; epoch 0 and the last are always logged.
-
-    `also`: further metrics by name, of the registry or of an installed package (docs/metrics.md).
-    """
+    """The three metrics, further ones, and how often they are logged."""
 
     every: PositiveInt = 5
+    """Epochs from one evaluation to the next; epoch 0 and the last are always logged."""
     also: tuple[str, ...] = ()
+    """Further metrics by name, of the registry or of an installed package (docs/metrics.md)."""
     hms: HmsSection = HmsSection()
     mse: MseSection = MseSection()
     matching: MatchingSection = MatchingSection()
@@ -151,21 +161,30 @@ class MetricsSection(Section):
 
 
 class StoppingSection(Section):
-    """The stopping rule; see `search.stopping`. `window` in epochs, both ends included.
-
-    `metric`: whose curve the rule looks at; `tolerance` and `threshold` are in its unit.
-    """
+    """When training ends before its epochs are over; see `search.stopping`."""
 
     rule: Literal["stability", "threshold", "none"] = "stability"
+    """`stability`: stop when the metric is stable; `threshold`: once it is stable, discard the network if it is worse
+    than a threshold, else train on; `none`: train all epochs."""
     metric: str = "hms"
+    """Whose curve the rule looks at: any metric that is logged."""
     window: PositiveInt = 25
+    """Length of the trailing window in epochs, both ends included; a multiple of `metrics.every`."""
     tolerance: float = Field(default=0.01, ge=0)
+    """Stable: the standard deviation over the window is at most this, in the metric's unit."""
     ddof: Literal[0, 1] = 0
+    """The standard deviation divides by n (0) or by n - 1 (1)."""
     min_epochs: int = Field(default=0, ge=0)
+    """Never stable before this epoch."""
     threshold: float | None = None
+    """Of the rule `threshold`: an absolute value in the metric's unit, 0.161 of HMS in the paper."""
     threshold_sd: float | None = None
+    """Of the rule `threshold`, in place of `threshold`: so many standard deviations better than the mean of the
+    networks that have finished."""
     threshold_after: PositiveInt = 20
+    """With `threshold_sd`, no network is discarded before so many have finished."""
     collapsed_after: PositiveInt = 6
+    """So many evaluations in a row without a defined value end the trial as `collapsed`."""
 
     @model_validator(mode="after")
     def _threshold_given(self) -> "StoppingSection":

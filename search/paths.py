@@ -6,8 +6,8 @@ from pathlib import Path
 
 import platformdirs
 
-from search.config import DataSection
 from search.metric_sections import MatchingSection
+from search.trial_sections import DataSection
 
 
 def data_root() -> Path:

@@ -32,11 +32,11 @@ from prednet.data.sequences import Windows, epoch_batches, evaluation_windows
 from prednet.features import predict, top_layer_features
 from prednet.model import PredNet
 from prednet.train import TrainConfig, Trainer
-from search.config import DataSection
 from search.matching_pool import open_pool, parsed_dials, pool_trials
 from search.materials import open_video
 from search.metric_sections import MatchingSection
 from search.paths import data_root
+from search.trial_sections import DataSection
 
 NETWORK = PredNetConfig(stack_sizes=(3, 8, 16, 32))
 TRAINING = TrainConfig(learning_rate=5e-3, grad_clip=0.5)  # comes as far as 1e-3 in less than half of the steps
