@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from search.report import load
+from search.report.tables import read_tables
 from search.report.trial_rows import CURVE_STEPS, trial_table
 
 WriteTables = Callable[..., Path]
@@ -17,7 +17,7 @@ def columns(table: dict[str, Any]) -> dict[str, dict[str, Any]]:
 
 
 def test_each_trial_has_its_values_and_words_where_there_are_none(write_tables: WriteTables) -> None:
-    tables = load(write_tables(trials=9, diverged=1, collapsed=1, failed=1, unfinished=2))
+    tables = read_tables(write_tables(trials=9, diverged=1, collapsed=1, failed=1, unfinished=2))
     found = columns(trial_table(tables))
     assert found["Trial"]["values"] == list(range(9))
     assert found["State"]["values"][:2] == ["diverged", "collapsed"]
@@ -33,7 +33,7 @@ def test_each_trial_has_its_values_and_words_where_there_are_none(write_tables: 
 
 
 def test_small_curves_keep_order_and_scale(write_tables: WriteTables) -> None:
-    tables = load(write_tables(trials=5, collapsed=1))
+    tables = read_tables(write_tables(trials=5, collapsed=1))
     curves = trial_table(tables)["curves"]
     points = np.frombuffer(base64.b64decode(curves["points"]), dtype=np.uint8).reshape(-1, 2)
     defined = tables.epochs.dropna(subset=["hms"])
@@ -45,8 +45,8 @@ def test_small_curves_keep_order_and_scale(write_tables: WriteTables) -> None:
 
 
 def test_no_trials_and_no_evaluations(write_tables: WriteTables) -> None:
-    empty = trial_table(load(write_tables("none", trials=0, artifacts=0)))
+    empty = trial_table(read_tables(write_tables("none", trials=0, artifacts=0)))
     assert empty["curves"] == {"lengths": [], "points": ""}
-    waiting = trial_table(load(write_tables("waiting", trials=2, unfinished=2, artifacts=0)))
+    waiting = trial_table(read_tables(write_tables("waiting", trials=2, unfinished=2, artifacts=0)))
     assert columns(waiting)["HMS"]["values"][1] is None
     assert waiting["curves"]["lengths"][1] == 0

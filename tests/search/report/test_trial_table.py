@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page
 
-from search.report import analyse, load
+from search.report import analyse, read_tables
 from search.report.page import render
 
 WriteTables = Callable[..., Path]
@@ -21,7 +21,7 @@ def table(write_tables: WriteTables, open_page: OpenPage, tmp_path: Path) -> Cal
 
     def opened(width: int = 1280, **options: int) -> Page:
         file = tmp_path / "report.html"
-        file.write_text(render(analyse(load(write_tables(**options))), []), encoding="utf-8")
+        file.write_text(render(analyse(read_tables(write_tables(**options))), []), encoding="utf-8")
         page, complaints = open_page(file, width)
         assert complaints == []
         return page
@@ -77,7 +77,7 @@ def test_a_filter_keeps_the_rows_that_it_describes(
 ) -> None:
     options = {"trials": 30, "collapsed": 2, "failed": 2, "unfinished": 1}
     page = table(**options)
-    trials = load(write_tables("again", **options)).trials
+    trials = read_tables(write_tables("again", **options)).trials
     page.locator("#trial-filter").fill(query)
     expected = [str(row["tid"]) for row in trials.to_dict("records") if kept(row)]
     assert 0 < len(expected) < 30
