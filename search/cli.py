@@ -14,7 +14,7 @@ from metrics.errors import MetricError
 from prednet.errors import PredNetError
 from search.cli_data import app as data_app
 from search.cli_operation import app as operation_app
-from search.cli_options import Convention, Mongo, Name, SetOption, say
+from search.cli_options import Convention, EpochRuleOption, Mongo, Name, SetOption, say
 from search.cli_score import app as score_app
 from search.config_reader import load_config
 from search.errors import EXIT_INTERRUPTED, EXIT_TRIALS_FAILED, HmsError, UsageError
@@ -123,6 +123,7 @@ def worker(
 def report(
     name: Name,
     out: Annotated[Path | None, typer.Option(help="folder; default: results/NAME/report")] = None,
+    epoch_rule: EpochRuleOption = "last",
     mongo: Mongo = None,
 ) -> None:
     """Export the tables of a search and write its report: report.html, tables/, figures/. Works while it runs.
@@ -133,10 +134,10 @@ def report(
     from search.run import make_report
 
     if os.sep in name and Path(name).is_dir():  # a name of a search has none
-        path = write_report(Path(name), out or Path(name).parent / "report")
+        path = write_report(Path(name), out or Path(name).parent / "report", epoch_rule)
     else:
         with Place.given(mongo).store() as store:
-            path = make_report(store, name, RunFolder.of(results_root(), name), out)
+            path = make_report(store, name, RunFolder.of(results_root(), name), out, epoch_rule)
     say(str(path))
 
 

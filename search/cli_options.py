@@ -18,6 +18,17 @@ Convention = Annotated[
     Literal["tensorflow", "theano"] | None,
     typer.Option(help="of Keras weights: tensorflow or theano; default: as the file says"),
 ]
+EpochRuleOption = Annotated[
+    str,
+    typer.Option(
+        "--epoch-rule",
+        metavar="last|final|stopped|EPOCH",
+        help="whose values statistics use: the last evaluation of each network; final: the same, only of networks that "
+        "trained all their planned epochs; stopped: the evaluation at which the stopping rule stops it (where the "
+        "search stopped none: the stability rule with its window and tolerance), the last where it never does; EPOCH: "
+        "the evaluation at that epoch, only of networks that have one",
+    ),
+]
 
 
 def say(text: str) -> None:

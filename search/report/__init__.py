@@ -8,22 +8,28 @@ from pathlib import Path
 from search.report.analysis import Analysis, analyse
 from search.report.atomic import replacing
 from search.report.drawings import drawings, print_all
+from search.report.epoch_rule import EpochRule
 from search.report.exports import export_tables
 from search.report.notebook import load, load_rdm
 from search.report.page import render
+from search.report.sample import LAST
 from search.report.tables import SearchTables, read_tables
 
-__all__ = ["Analysis", "SearchTables", "analyse", "load", "load_rdm", "read_tables", "write_report"]
+__all__ = ["Analysis", "EpochRule", "SearchTables", "analyse", "load", "load_rdm", "read_tables", "write_report"]
 
 
-def write_report(tables_dir: Path | str, out_dir: Path | str) -> Path:
+def write_report(tables_dir: Path | str, out_dir: Path | str, epoch_rule: EpochRule | str = LAST) -> Path:
     """Write `report.html`, `tables/*.csv` and `figures/*.{png,pdf}` into `out_dir`; return the path of the page.
 
-    Works for searches that are unfinished or empty: what cannot be computed is named on the page. Raises
-    `search.errors.UsageError` when `tables_dir` holds no exported search.
+    Works for searches that are unfinished or empty: what cannot be computed is named on the page. `epoch_rule`: of
+    which evaluation the values in statistics are; `last`, `final`, `stopped`, or an epoch's number as text.
+
+    Raises:
+        UsageError: `tables_dir` holds no exported search, or no network was evaluated at that epoch.
     """
+    rule = EpochRule.parse(epoch_rule) if isinstance(epoch_rule, str) else epoch_rule
     out = Path(out_dir)
-    analysis = analyse(read_tables(tables_dir))
+    analysis = analyse(read_tables(tables_dir), rule)
     drawn = drawings(analysis)
     export_tables(analysis, out / "tables")
     print_all(drawn, out / "figures")

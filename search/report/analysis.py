@@ -12,8 +12,9 @@ from search.report.accounting import Account, account, time_by_part
 from search.report.artifacts import Brain, Predictions, best_networks, read_brain, read_predictions, read_rdm
 from search.report.beaten import BeatenBaseline, beaten_baseline
 from search.report.correlations import correlations
+from search.report.epoch_rule import EpochRule
 from search.report.reliability import replicate_table
-from search.report.sample import Sample, networks, points, undefined_networks
+from search.report.sample import LAST, Sample, networks, points, undefined_networks
 from search.report.summaries import table_1
 from search.report.tables import SearchTables
 
@@ -47,9 +48,10 @@ class Best:
 
 @dataclass(frozen=True)
 class Analysis:
-    """Everything computed from one search's tables."""
+    """Everything computed from one search's tables; `rule`: of which evaluation the values in statistics are."""
 
     tables: SearchTables
+    rule: EpochRule
     account: Account
     time: pd.DataFrame
     undefined: pd.DataFrame
@@ -60,6 +62,11 @@ class Analysis:
     best: Best
     brain: Brain | None
     beaten: BeatenBaseline | None
+
+    @property
+    def random_sample(self) -> bool:
+        """Whether the networks are a random sample of the space: p-values and the paper's values go with those only."""
+        return self.tables.record.random_sample and not self.defined.sample.cut_off
 
     @property
     def trivial_baselines(self) -> dict[str, float]:
@@ -81,19 +88,24 @@ class Analysis:
         return next(iter(self.trivial_baselines.items()), None)
 
 
-def analyse(tables: SearchTables) -> Analysis:
-    """Compute all tables; takes about a second for a hundred networks."""
-    undefined = undefined_networks(tables)
+def analyse(tables: SearchTables, rule: EpochRule = LAST) -> Analysis:
+    """Compute all tables; takes about a second for a hundred networks.
+
+    Raises:
+        UsageError: no network was evaluated at the epoch of the rule.
+    """
+    undefined = undefined_networks(tables, rule)
     ranking = best_networks(tables, "hms", ARTIFACT_CANDIDATES)
     brain = read_brain(tables)
     return Analysis(
         tables=tables,
+        rule=rule,
         account=account(tables),
         time=time_by_part(tables),
         undefined=undefined,
-        defined=_counted(tables, undefined_scored=False),
-        scored=_counted(tables, undefined_scored=True) if len(undefined) else None,
-        replicates=replicate_table(tables),
+        defined=_counted(tables, rule, undefined_scored=False),
+        scored=_counted(tables, rule, undefined_scored=True) if len(undefined) else None,
+        replicates=replicate_table(tables, rule),
         ranking=ranking,
         best=_best(tables, ranking, brain),
         brain=brain,
@@ -101,11 +113,13 @@ def analyse(tables: SearchTables) -> Analysis:
     )
 
 
-def _counted(tables: SearchTables, *, undefined_scored: bool) -> Counted:
-    sample = networks(tables, undefined_scored=undefined_scored)
+def _counted(tables: SearchTables, rule: EpochRule, *, undefined_scored: bool) -> Counted:
+    sample = networks(tables, rule, undefined_scored=undefined_scored)
     rows = points(sample, tables.record.replicates)
-    table = correlations(rows, random_sample=tables.record.random_sample)
-    return Counted(sample, rows, table_1(sample), table)
+    random_sample = tables.record.random_sample and not sample.cut_off
+    table = correlations(rows, random_sample=random_sample)
+    legacy = tables.record.legacy_matching
+    return Counted(sample, rows, table_1(sample, compare=random_sample, legacy=legacy), table)
 
 
 def _best(tables: SearchTables, ranking: list[int], brain: Brain | None) -> Best:

@@ -35,8 +35,11 @@ def _sample_notices(analysis: Analysis) -> list[str]:
         found.append(
             f"Correlations are illustrative: they rest on {_count(rows.n, rows.unit)}, fewer than {ILLUSTRATIVE_BELOW}."
         )
-    if account.done and not record.random_sample:
+    if account.done and not analysis.random_sample:
         why = f"algorithm {record.algorithm}" if record.algorithm != "rand" else "a rule that discards networks"
+        if record.random_sample:
+            cut = analysis.defined.sample.cut_off
+            why = f"the epoch rule, {analysis.rule.name}, leaves out {_count(cut, 'network')} that stopping ended early"
         found.append(
             f"Adaptive or truncated sample ({why}): descriptive only. No p-values and no comparison with the paper."
         )

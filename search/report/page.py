@@ -10,19 +10,18 @@ from typing import Any
 import jinja2
 from plotly.offline import get_plotlyjs
 
-from search.report import comparison, paper, summary, trial_rows, wording
+from search.report import captions, comparison, paper, summary, trial_rows, wording
 from search.report.analysis import Analysis
 from search.report.drawings import Drawing
 from search.report.figures import frames
 from search.report.figures.frames import Strip
 from search.report.notices import notices
 from search.report.palette import DARK, LIGHT, css_variables
-from search.report.sample import EPOCH_RULE, ILLUSTRATIVE_BELOW
+from search.report.sample import ILLUSTRATIVE_BELOW
 from search.report.summaries import PAPERS
 
 HERE = Path(__file__).parent
 SCRIPTS = ("trial_table.js", "page.js")
-PAPER_TITLE = "Blanchard et al. (CVPR 2019)"
 
 
 @cache
@@ -71,10 +70,9 @@ def _context(analysis: Analysis, drawn: list[Drawing]) -> dict[str, Any]:
         "strips": [_strip(strip) for strip in strips],
         "blocks": next((d.data.blocks for d in drawn if d.name == "rdms"), []),
         "paper": paper,
-        "paper_title": PAPER_TITLE,
-        "compare": record.random_sample,
+        "captions": captions,
+        "compare": analysis.random_sample,
         "paper_note": "" if paper.same_protocol(record) else "different data",
-        "epoch_rule": EPOCH_RULE,
         "illustrative": analysis.defined.rows.n < ILLUSTRATIVE_BELOW,
         "wording": wording,
         "provenance": json.dumps(record.provenance, indent=2, ensure_ascii=False, default=str),
@@ -97,7 +95,8 @@ def _countings(analysis: Analysis) -> list[dict[str, Any]]:
             "table_1": comparison.table_1_rows(counted),
             "table_2": comparison.table_2_rows(counted),
             "parameters": comparison.parameter_rows(counted),
-            "families": comparison.family_sizes(counted),
+            "caption_1": captions.table_1(analysis, counted),
+            "caption_2": captions.correlations(analysis, counted),
         }
         for key, title, counted in found
     ]

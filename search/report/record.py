@@ -54,6 +54,12 @@ class SearchRecord:
         return self.algorithm == "rand" and self.stopping_rule != "threshold"
 
     @property
+    def legacy_matching(self) -> bool:
+        """True when object matching was drawn and counted as the published code does, so that its values compare."""
+        matching = (self.config.get("metrics") or {}).get("matching") or {}
+        return bool(matching.get("mode") == "legacy")
+
+    @property
     def data_name(self) -> str:
         """The name of the video, as the export or else the configuration has it; empty when neither does."""
         return str(self.data.get("name") or (self.config.get("data") or {}).get("dataset") or "")

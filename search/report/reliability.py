@@ -12,9 +12,11 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import stats
 
+from search.report.epoch_rule import LEFT_OUT, EpochRule, finished_at
+from search.report.sample import LAST
 from search.report.tables import SearchTables
 
-COLUMNS = ["metric", "icc", "ci_low", "ci_high", "points", "networks", "replicates", "reason"]
+COLUMNS = ["metric", "icc", "ci_low", "ci_high", "points", "networks", "replicates", "epoch_rule", "reason"]
 
 
 @dataclass(frozen=True)
@@ -63,14 +65,17 @@ def _from_ratio(ratio: float, k: float) -> float:
     return float((ratio - 1) / (ratio + k - 1))
 
 
-def replicate_table(tables: SearchTables) -> pd.DataFrame:
+def replicate_table(tables: SearchTables, rule: EpochRule = LAST) -> pd.DataFrame:
     """ICC of each metric over seeds; columns `COLUMNS`. Empty when every point was trained once."""
     if tables.record.replicates <= 1:
         return pd.DataFrame(columns=COLUMNS)
-    done = tables.finished
+    done = finished_at(tables, rule)
+    done = done[done[LEFT_OUT] == ""]
     points = done["point"].fillna(-1).to_numpy(dtype=np.int64)
     rows = [
-        {"metric": metric} | vars(intraclass(done[metric].to_numpy(dtype=np.float64), points))
+        {"metric": metric}
+        | vars(intraclass(done[metric].to_numpy(dtype=np.float64), points))
+        | {"epoch_rule": rule.name}
         for metric in tables.metrics
     ]
     return pd.DataFrame(rows, columns=COLUMNS)

@@ -3,15 +3,15 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-import numpy as np
 import pandas as pd
 
 from metrics.metric import OK, Metric, is_status
 from metrics.registry import METRICS
+from search.report.epoch_rule import LEFT_OUT, EpochRule, cut_off, finished_at
 from search.report.tables import SearchTables
 
-EPOCH_RULE = "last"
 ILLUSTRATIVE_BELOW = 30
+LAST = EpochRule()
 
 
 @dataclass(frozen=True)
@@ -21,7 +21,8 @@ class Sample:
     frame: one row a network, or a sampled point when points were averaged; columns tid, point, the metrics, the
     hyperparameters and epochs_trained. Every measured metric is defined in every row.
     measured: the metrics that this search evaluates; metrics: all of the search, as described. excluded: tids left out,
-    `reason` says why.
+    `reason` says why. rule: of which evaluation the values are; cut_off: networks that it leaves out because stopping
+    ended them early, so that the others are no random sample.
     """
 
     frame: pd.DataFrame
@@ -31,6 +32,8 @@ class Sample:
     reason: str
     undefined_scored: bool
     metrics: Mapping[str, Metric] = field(default_factory=lambda: dict(METRICS))
+    rule: EpochRule = LAST
+    cut_off: int = 0
 
     @property
     def n(self) -> int:
@@ -38,9 +41,10 @@ class Sample:
         return len(self.frame)
 
 
-def undefined_networks(tables: SearchTables) -> pd.DataFrame:
-    """Finished networks that lack a metric that others have: columns tid, metric, status, finish."""
-    done = tables.finished
+def undefined_networks(tables: SearchTables, rule: EpochRule = LAST) -> pd.DataFrame:
+    """Finished networks that lack a metric that others have, as of the rule: columns tid, metric, status, finish."""
+    done = finished_at(tables, rule)
+    done = done[done[LEFT_OUT] == ""]
     rows = [
         {"tid": int(row["tid"]), "metric": metric, "status": _status(row, metric), "finish": row["finish"]}
         for metric in measured_metrics(tables)
@@ -64,23 +68,26 @@ def measured_metrics(tables: SearchTables) -> tuple[str, ...]:
     )
 
 
-def networks(tables: SearchTables, *, undefined_scored: bool = False) -> Sample:
-    """Finished networks whose measured metrics are all defined.
+def networks(tables: SearchTables, rule: EpochRule = LAST, *, undefined_scored: bool = False) -> Sample:
+    """Finished networks whose measured metrics are all defined at the evaluation of the rule.
 
     With `undefined_scored`, an undefined HMS counts as 0 and an undefined accuracy as chance, as the paper
     probably counted them; an undefined MSE has no such value and still leaves the network out.
     """
-    frame = tables.finished.copy()
+    frame = finished_at(tables, rule)
+    ruled_out = frame[LEFT_OUT] != ""
     measured = measured_metrics(tables)
     if undefined_scored:
         scored = {metric: 0.0 for metric in measured if metric == "hms" or metric.startswith("hms_")}
         scored |= {"accuracy": tables.record.chance_accuracy} if "accuracy" in measured else {}
         for metric, value in scored.items():
             named = frame.apply(_status, axis=1, metric=metric).map(_undefined)
-            frame.loc[frame[metric].isna() & named.astype(bool), metric] = value
+            frame.loc[frame[metric].isna() & named.astype(bool) & ~ruled_out, metric] = value
     complete = frame[list(measured)].notna().all(axis=1) if measured else pd.Series(False, index=frame.index)
-    left_out = frame[~complete]
-    reasons = [
+    complete &= ~ruled_out
+    left_out = frame[~complete & ~ruled_out]
+    reasons = [f"{why} ({len(group)})" for why, group in frame[ruled_out].groupby(LEFT_OUT)]
+    reasons += [
         f"{metric} {status} ({len(group)})"
         for metric in measured
         for status, group in left_out[left_out[metric].isna()].groupby(
@@ -88,13 +95,15 @@ def networks(tables: SearchTables, *, undefined_scored: bool = False) -> Sample:
         )
     ]
     return Sample(
-        frame=frame[complete].reset_index(drop=True),
+        frame=frame[complete].drop(columns=LEFT_OUT).reset_index(drop=True),
         unit="network",
         measured=measured,
-        excluded=tuple(int(tid) for tid in left_out["tid"]),
+        excluded=tuple(int(tid) for tid in frame.loc[~complete, "tid"]),
         reason="; ".join(reasons),
         undefined_scored=undefined_scored,
         metrics=tables.metrics,
+        rule=rule,
+        cut_off=cut_off(frame),
     )
 
 
@@ -107,21 +116,6 @@ def points(sample: Sample, replicates: int) -> Sample:
     grouped = sample.frame.groupby("point", sort=True)
     frame = pd.concat([grouped[varying].mean(), grouped[steady].first(), grouped["tid"].min()], axis=1).reset_index()
     return replace(sample, frame=frame, unit="point")
-
-
-def numeric_factors(frame: pd.DataFrame) -> dict[str, np.ndarray]:
-    """Hyperparameters that can be ranked, and the trained epochs, as float columns by their name in `trials`."""
-    names = [*[column for column in frame.columns if column.startswith("param.")], "epochs_trained"]
-    columns: dict[str, np.ndarray] = {}
-    for name in names:
-        values = pd.to_numeric(frame[name].map(_as_number), errors="coerce").to_numpy(dtype=np.float64)
-        if len(values) and np.isfinite(values).all():
-            columns[name] = values
-    return columns
-
-
-def _as_number(value: object) -> object:
-    return float(value) if isinstance(value, bool | np.bool_) else value
 
 
 def _undefined(status: str) -> bool:

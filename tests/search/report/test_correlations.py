@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -27,6 +28,13 @@ def fixed() -> Sample:
 
 
 @pytest.fixture(scope="module")
+def numbers(fixed: Sample) -> pd.DataFrame:
+    """The sample's columns as numbers, text of two categories coded by hand."""
+    frame = fixed.frame.assign(**{"param.loss": fixed.frame["param.loss"].map({"L0": 0, "Lall": 1})})
+    return frame[["hms", "mse", "accuracy", "epochs_trained", *frame.filter(like="param.").columns]].astype(float)
+
+
+@pytest.fixture(scope="module")
 def table(fixed: Sample) -> pd.DataFrame:
     return correlations(fixed, random_sample=True)
 
@@ -36,23 +44,23 @@ def test_columns_are_the_promised_ones(table: pd.DataFrame) -> None:
     assert list(table.columns) == promised.split() == COLUMNS
 
 
-def test_every_plain_coefficient_equals_scipy(fixed: Sample, table: pd.DataFrame) -> None:
+def test_every_plain_coefficient_equals_scipy(numbers: pd.DataFrame, table: pd.DataFrame) -> None:
     plain = table[table["controls"] == "none"]
-    assert len(plain) == 3 + 3 * 7
+    assert len(plain) == 3 + 3 * 8
     for row in plain.itertuples():
-        result = stats.spearmanr(fixed.frame[row.x].astype(float), fixed.frame[row.y].astype(float))
+        result = stats.spearmanr(numbers[row.x], numbers[row.y])
         assert row.rho == pytest.approx(result.statistic, abs=1e-12)
         assert row.p == pytest.approx(result.pvalue, rel=1e-9)
         assert row.ci_low <= row.rho <= row.ci_high
         assert (row.n, row.excluded, row.epoch_rule) == (22, "0 1", "last")
 
 
-def test_partials_equal_residual_correlations(fixed: Sample, table: pd.DataFrame) -> None:
+def test_partials_equal_residual_correlations(numbers: pd.DataFrame, table: pd.DataFrame) -> None:
     partials = table[table["controls"] != "none"]
     assert {RATE} < set(partials["controls"])
     for row in partials.itertuples():
         controls = row.controls.split()
-        ranks = fixed.frame[[row.x, row.y, *controls]].astype(float).rank()
+        ranks = numbers[[row.x, row.y, *controls]].rank()
         fit = sm.OLS(ranks[row.x], sm.add_constant(ranks[[row.y, *controls]])).fit()
         design = sm.add_constant(ranks[controls])
         left = [sm.OLS(ranks[name], design).fit().resid for name in (row.x, row.y)]
@@ -103,6 +111,38 @@ def test_table_1_of_the_fixed_file(fixed: Sample) -> None:
         for metric in ("mse", "accuracy", "hms"):
             assert table.loc[(group, metric), "mean"] == pytest.approx(np.mean(rows[metric]))
             assert table.loc[(group, metric), "sd"] == pytest.approx(stats.tstd(rows[metric]))
+
+
+def test_two_categories_are_coded_and_said_to_be(table: pd.DataFrame) -> None:
+    rows = table[table["y"] == "param.loss"]
+    assert rows["rho"].notna().all() and rows["reason"].str.startswith("loss: L0 = 0, Lall = 1").all()
+
+
+def test_more_categories_have_no_coefficient_but_are_controlled_for(fixed: Sample) -> None:
+    kinds = np.array(list("abc" * 8))[: fixed.n]
+    sample = replace(fixed, frame=fixed.frame.assign(**{"param.kind": kinds}).drop(columns="param.loss"))
+    table = correlations(sample, random_sample=True, resamples=20)
+    own = table[table["y"] == "param.kind"]
+    assert len(own) == 3 and own["rho"].isna().all()
+    assert own["reason"].str.startswith("categories without an order: a, b, c").all()
+    plain = table[table["controls"] == "none"]
+    assert set(plain["family_size"]) == {len(plain) - 3}
+    row = table[(table["x"] == "hms") & (table["y"] == "mse") & (table["controls"].str.len() > 30)].iloc[0]
+    names = [name for name in row["controls"].split() if "=" not in name]
+    assert row["controls"].endswith("param.kind=b param.kind=c")
+    design = sm.add_constant(sample.frame[names].astype(float).rank())
+    design = pd.concat([design, pd.get_dummies(pd.Series(kinds), drop_first=True, dtype=float)], axis=1)
+    left = [sm.OLS(sample.frame[name].rank(), design).fit().resid for name in ("hms", "mse")]
+    assert row["rho"] == pytest.approx(stats.pearsonr(*left).statistic, abs=1e-9)
+
+
+def test_a_value_that_some_lack_is_no_factor_and_no_control(fixed: Sample) -> None:
+    values = np.where(np.arange(fixed.n) < 3, np.nan, np.arange(fixed.n) % 5)
+    table = correlations(replace(fixed, frame=fixed.frame.assign(**{"param.depth": values})), random_sample=True,
+                         resamples=20)  # fmt: skip
+    own = table[table["y"] == "param.depth"]
+    assert len(own) == 3 and own["reason"].str.startswith("not given for 3 of 22").all()
+    assert not table["controls"].str.contains("depth").any()
 
 
 def test_constant_columns_are_undefined_and_leave_the_family(write_tables: WriteTables) -> None:

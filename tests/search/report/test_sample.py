@@ -5,7 +5,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from search.report.sample import networks, numeric_factors, points, undefined_networks
+from search.report.sample import networks, points, undefined_networks
 from search.report.tables import read_tables
 
 WriteTables = Callable[..., Path]
@@ -67,12 +67,3 @@ def test_points_are_means_over_replicates(write_tables: WriteTables) -> None:
     first = tables.trials.loc[[1, 2], "hms"].mean()  # trial 0 collapsed
     assert averaged.frame.loc[0, "hms"] == pytest.approx(first)
     assert points(sample, 1) is sample
-
-
-def test_factors_are_what_can_be_ranked(write_tables: WriteTables) -> None:
-    frame = networks(read_tables(write_tables(trials=6))).frame
-    frame["param.flag"] = [True, False] * 3
-    factors = numeric_factors(frame)
-    assert "param.loss" not in factors
-    assert list(factors["param.flag"]) == [1, 0, 1, 0, 1, 0]
-    assert {"param.learning_rate", "epochs_trained"} <= set(factors)

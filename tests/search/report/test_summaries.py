@@ -60,3 +60,12 @@ def test_the_papers_accuracy_stands_converted() -> None:
     assert "converted from 0.367" in cell(table, "all", "accuracy")["paper_note"]
     assert np.isnan(cell(table, "bottom", "accuracy")["paper_mean"])
     assert cell(table, "top", "hms")["paper_mean"] == 0.178
+
+
+def test_its_own_protocol_is_not_converted_and_an_adaptive_sample_not_compared() -> None:
+    sample = sample_of([i / 100 for i in range(30)])
+    own = table_1(sample, legacy=True)
+    assert cell(own, "all", "accuracy")[["paper_mean", "paper_sd", "paper_note"]].tolist() == [0.367, 0.134, ""]
+    assert cell(own, "bottom", "accuracy")["paper_mean"] == 0.13
+    adaptive = table_1(sample, compare=False)
+    assert adaptive["paper_mean"].isna().all() and set(adaptive["paper_note"]) == {"no comparison: not a random sample"}
