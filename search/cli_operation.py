@@ -172,8 +172,8 @@ def import_hyperopt(
     exp_key: Annotated[str | None, typer.Option(help="which search; default: the only one there is")] = None,
     name: Annotated[str | None, typer.Option("--name", help="name in our store; default: the exp_key")] = None,
     loss_is: Annotated[
-        Literal["mse", "-hms", "-accuracy"] | None,
-        typer.Option(help="the metric that its loss was, e.g. --loss-is=-hms; default: none of ours"),
+        str | None,
+        typer.Option(help="the metric that its loss was: mse, -hms, -accuracy, a package's; default: none of ours"),
     ] = None,
     mongo: Mongo = None,
 ) -> None:

@@ -23,7 +23,7 @@ from prednet.model import PredNet
 from prednet.train import Trainer, find_device
 from search.errors import UsageError
 from search.out_of_memory import ran_out_of_memory
-from search.plan.trials import STIMULI, PlannedTrial, Work
+from search.plan.trials import PlannedTrial, Work
 from search.progress import Progress
 
 Kind = Literal["training", "validation", "evaluation"]
@@ -208,19 +208,19 @@ def _median_seconds(action: Callable[[], object], device: str, allowed: float) -
 
 def _metrics_seconds(trial: PlannedTrial) -> float:
     """Seconds of one evaluation's arithmetic outside of the network: the RDM of random features of the right size."""
-    config, network = trial.config, trial.plan.network
+    config, network, stimuli = trial.config, trial.plan.network, trial.data.stimuli
     rng = np.random.default_rng(0)
-    gram = StreamedGram(STIMULI)
+    gram = StreamedGram(stimuli)
     started = time.perf_counter()
     drawing = 0.0
     for n in range(network.n_layers):
         began = time.perf_counter()
         units = network.r_stack_sizes[n] * (config.data.height >> n) * (config.data.width >> n)
-        features = rng.random((STIMULI, units), dtype=np.float32)
+        features = rng.random((stimuli, units), dtype=np.float32)
         drawing += time.perf_counter() - began
         gram.update(features)
     streaming = (time.perf_counter() - started - drawing) * (config.metrics.hms.frames - 1)
     started = time.perf_counter()
-    labels = tuple(map(str, range(STIMULI)))
+    labels = tuple(map(str, range(stimuli)))
     hms_from_gram(gram, gram.rdm(), labels=labels, reference_labels=labels)
     return streaming + time.perf_counter() - started

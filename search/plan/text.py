@@ -36,6 +36,14 @@ def _opening(plan: SearchPlan) -> list[str]:
             f"the video `{config.data.dataset}` is not prepared here: KITTI's {plan.data.val_windows} validation "
             f"windows are assumed ({plan.data.mse_windows} disjoint ones for the MSE), whatever val_sequences asks for"
         )
+    if not plan.data.stimuli_prepared:
+        stimuli = config.metrics.hms.stimuli
+        lines.append(f"the stimuli `{stimuli}` are not prepared here: {plan.data.stimuli} are assumed")
+    if config.metrics.also:
+        lines.append(
+            f"not counted: what {', '.join(config.metrics.also)} (metrics.also) takes at each evaluation, which is not "
+            "known before a search runs: afterwards the report's section on time has it"
+        )
     return lines
 
 

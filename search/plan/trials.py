@@ -17,8 +17,6 @@ from search.networks import TrialPlan, plan_trial
 from search.plan.data import DataFacts
 from search.space import expression
 
-STIMULI = 92
-
 
 @dataclass(frozen=True)
 class Work:
@@ -74,11 +72,14 @@ class PlannedTrial:
 
     @property
     def evaluation(self) -> Work:
-        """The three metrics of one epoch: static clips of stimuli and (at most) all objects, and the MSE windows."""
+        """The three metrics of one epoch: static clips of stimuli and (at most) all objects, and the MSE windows.
+
+        Further references cost no pass of the network; what `metrics.also` costs is not known.
+        """
         metrics, matching = self.config.metrics, self.config.metrics.matching
         return (
-            self.work(STIMULI, metrics.hms.frames, self.clips_at_once)
-            + self.work(matching.objects * matching.views, matching.frames, self.clips_at_once)
+            self.work(self.data.stimuli, metrics.hms.frames, self.clips_at_once)
+            + self.work(self.data.object_images, matching.frames, self.clips_at_once)
             + self.work(self.data.mse_windows, self.config.training.nt, self.clips_at_once)
         )
 
@@ -119,12 +120,12 @@ class PlannedTrial:
 
     @property
     def evaluation_bytes(self) -> int:
-        """R and C of the 92 clips, which advance together, and what one pass works on: inputs and outputs of gates."""
+        """R and C of all stimuli, which advance together, and what one pass works on: inputs and outputs of gates."""
         size, network = self.config.data, self.plan.network
         pixels = [(size.height >> n) * (size.width >> n) for n in range(network.n_layers)]
         states = sum(2 * r * area for r, area in zip(network.r_stack_sizes, pixels, strict=True))
         gates = [(network.gate_inputs(n) + 8 * network.r_stack_sizes[n]) * area for n, area in enumerate(pixels)]
-        return 4 * (STIMULI * states + self.clips_at_once * max(gates))
+        return 4 * (self.data.stimuli * states + self.clips_at_once * max(gates))
 
     @property
     def running_disk_bytes(self) -> int:
@@ -136,7 +137,7 @@ class PlannedTrial:
         """What stays: last and best weights, RDM, and predicted frames (before compression)."""
         size, windows = self.config.data, min(SHOWN_WINDOWS, self.data.mse_windows)
         frames = 2 * windows * self.config.training.nt * size.height * size.width * 3
-        return 2 * network_file_bytes(self.plan.network) + STIMULI**2 * 4 + frames
+        return 2 * network_file_bytes(self.plan.network) + self.data.stimuli**2 * 4 + frames
 
 
 @cache

@@ -9,7 +9,7 @@ from search.errors import UsageError
 from search.store.connection import Connection, speaks_mongo
 from search.store.contract import Document
 
-READ = ("tid", "exp_key", "state", "result", "misc", "owner", "book_time", "refresh_time", "version", "error")
+READ = ("_id", "tid", "exp_key", "state", "result", "misc", "owner", "book_time", "refresh_time", "version", "error")
 
 
 class HyperoptDatabase(Connection):
@@ -44,8 +44,8 @@ class HyperoptDatabase(Connection):
 
     @speaks_mongo
     def trials(self, exp_key: str | None) -> list[Document]:
-        """The documents of one search in the order of (tid, version)."""
-        found = self._jobs.find({"exp_key": exp_key}, {"_id": False, **dict.fromkeys(READ, True)})
+        """The documents of one search in the order of (tid, version), with `_id`, which names one without a tid."""
+        found = self._jobs.find({"exp_key": exp_key}, dict.fromkeys(READ, True))
         return list(found.sort([("tid", 1), ("version", 1)]))
 
     def _check_server(self) -> None:

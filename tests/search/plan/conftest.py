@@ -36,7 +36,7 @@ def configured():
 
 @pytest.fixture
 def facts():
-    return DataFacts(val_windows=9, mse_windows=4, test_windows=2, prepared=True)
+    return DataFacts(val_windows=9, mse_windows=4, test_windows=2, prepared=True, stimuli=92, object_images=100)
 
 
 @pytest.fixture

@@ -1,11 +1,23 @@
+import importlib
+import io
 import json
 
 import numpy as np
 import pytest
+from rich.console import Console
 
+from metrics.stimulus_sets import prepare_brain
+from prednet.cost import flops_per_sequence
 from search.errors import UsageError
 from search.plan.estimate import PlanOptions, evaluation_share, plan_search, trial_seconds, wall_seconds
 from search.plan.speed import given_speed
+from search.plan.text import print_plan
+
+BLUR = """
+from metrics.metric import Metric
+
+METRIC = Metric("blur", "Blur", "px", False, 0.0, 9.0, "", lambda network, inputs: {"blur": 0.5})
+"""
 
 
 def silent(what, done, total):
@@ -84,3 +96,35 @@ def test_an_earlier_search_that_is_not_there_is_refused(planned, tmp_path, monke
     monkeypatch.setenv("HMS_RESULTS", str(tmp_path))
     with pytest.raises(UsageError, match="hms export"):
         planned(PlanOptions(measure=False, like="nowhere"))
+
+
+def test_other_stimuli_and_own_objects_are_counted(planned, tmp_path):
+    assert planned().data.stimuli == 92
+    assumed = planned(metrics={"hms": {"stimuli": "mine"}})
+    assert (assumed.data.stimuli, assumed.data.stimuli_prepared) == (92, False)
+    rdm = np.array([[0, 1, 2], [1, 0, 3], [2, 3, 0.0]])
+    np.savez(tmp_path / "mine.npz", labels=np.array(["a", "b", "c"]), rdm=rdm)
+    prepare_brain(tmp_path / "brains", tmp_path / "mine.npz", name="mine")
+    for name in ("cup", "jug"):
+        folder = tmp_path / "own" / "objects" / name
+        folder.mkdir(parents=True)
+        for view in range(3):
+            (folder / f"{view}.png").touch()
+    matching = {"folder": str(tmp_path / "own"), "gallery": 2, "objects": 50, "views": 2}
+    plan = planned(metrics={"hms": {"stimuli": "mine"}, "matching": matching})
+    document = plan.to_dict()
+    assert (document["stimuli"], document["object_images"], plan.data.stimuli_prepared) == (3, 6, True)
+    one, other = assumed.trials[0], plan.trials[0]
+    image = flops_per_sequence(one.plan.network, 8, 16, 5)
+    assert one.evaluation.flops - other.evaluation.flops == pytest.approx((92 - 3 + 100 - 6) * image)
+    assert one.finished_disk_bytes - other.finished_disk_bytes == 4 * (92**2 - 3**2)
+
+
+def test_metrics_of_packages_are_said_to_be_left_out(planned, install_metric, monkeypatch):
+    monkeypatch.syspath_prepend(install_metric(BLUR, metric="blur"))
+    importlib.invalidate_caches()
+    plan = planned(metrics={"also": ["blur"]})
+    assert plan.to_dict()["not_counted"] == ["blur"] and planned().to_dict()["not_counted"] == []
+    console = Console(record=True, width=300, file=io.StringIO())
+    print_plan(console, plan)
+    assert "not counted: what blur (metrics.also) takes at each evaluation" in console.export_text()

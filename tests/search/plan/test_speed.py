@@ -74,7 +74,7 @@ config = parse_config({
     "network": {"channels": [3, 16]},
     "training": {"batch_size": 128, "nt": 4, "device": "cpu"},
 }, source="the test")
-trials = planned_trials(config, DataFacts(1, 1, 1, prepared=False))
+trials = planned_trials(config, DataFacts(1, 1, 1, prepared=False, stimuli=92, object_images=100))
 trials[0].device_bytes  # loads what the message needs
 used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
 limit = used + 200 * 2**20

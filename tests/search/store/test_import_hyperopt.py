@@ -5,7 +5,9 @@ MongoDB side adds, as the source of `hyperopt.mongoexp` has it: `_id`, `exp_key`
 errors as (type, message), attachments in GridFS.
 """
 
+import importlib
 import pickle
+import sys
 from datetime import UTC, datetime, timedelta
 
 import gridfs
@@ -15,6 +17,7 @@ from hyperopt import JOB_STATE_ERROR, STATUS_FAIL, STATUS_OK, Trials, fmin, hp, 
 from hyperopt.base import SONify
 from pymongo import MongoClient
 
+from metrics.errors import MetricError
 from search.errors import StoreUnreachable, UsageError
 from search.export import export_tables
 from search.import_hyperopt import import_hyperopt, source_uri
@@ -31,6 +34,11 @@ SPACE = {
     "net": hp.choice("net", [{"kind": "a"}, {"kind": "b", "depth": hp.quniform("depth", 1, 5, 1)}]),
 }
 TRIALS = 40
+PACKAGE = """
+from metrics.metric import Metric
+
+METRIC = Metric("blur", "Blur", "px", False, -9.0, 9.0, "", lambda network, inputs: {"blur": 0.5})
+"""
 
 
 class Poison:
@@ -153,7 +161,9 @@ def test_documents_that_cannot_be_read_are_left_out_and_named(store, old, source
     for tid, fields in enumerate(BROKEN):
         jobs.update_one({"tid": tid}, {"$set": fields})
     jobs.update_one({"tid": len(BROKEN)}, {"$unset": {"tid": True}})
+    nameless = jobs.find_one({"tid": {"$exists": False}})["_id"]
     told = import_hyperopt(store, source, None, None, None)
+    assert any(f"trial ? ({nameless}): KeyError" in note for note in told["notes"])
     left_out = len(BROKEN) + 1
     assert [job["tid"] for job in store.jobs("old")] == list(range(left_out, TRIALS))
     assert any(f"{left_out} stored trials are left out" in note and "trial 1 (" in note for note in told["notes"])
@@ -161,6 +171,24 @@ def test_documents_that_cannot_be_read_are_left_out_and_named(store, old, source
     with pytest.raises(UsageError, match="no trial of 'neu' can be read; the first: trial"):
         import_hyperopt(store, source, None, "neu", None)
     assert store.names() == ["old"]
+
+
+def test_its_loss_may_be_a_metric_of_a_package(store, source, stock, install_metric, monkeypatch, tmp_path):
+    monkeypatch.syspath_prepend(install_metric(PACKAGE, metric="blur"))
+    importlib.invalidate_caches()
+    monkeypatch.delitem(sys.modules, "sharp_metric", raising=False)
+    with pytest.raises(UsageError, match=r"--loss-is=-blur: of blur lower is better.*: --loss-is=blur"):
+        import_hyperopt(store, source, None, None, "-blur")
+    with pytest.raises(UsageError, match=r"of accuracy higher is better.*: --loss-is=-accuracy"):
+        import_hyperopt(store, source, None, None, "accuracy")
+    with pytest.raises(MetricError, match="`blurr` is no metric on this machine: did you mean `blur`"):
+        import_hyperopt(store, source, None, None, "blurr")
+    assert store.names() == []
+    import_hyperopt(store, source, None, None, "blur")
+    exported = read_tables(export_tables(store, "old", RunFolder.of(tmp_path, "old"), tmp_path / "no-data"))
+    assert list(exported.metrics)[-1] == "blur" and not exported.metrics["blur"].higher_is_better
+    finished = exported.trials[exported.trials["status"] == "ok"]
+    assert list(finished["blur"]) == [loss for loss in stock.losses() if loss is not None]
 
 
 def test_which_search_must_be_clear(store, old, source):
@@ -194,6 +222,11 @@ def test_a_uri_that_names_no_database(uri):
 def test_a_server_that_is_not_there_and_passwords_on_the_command_line(tmp_path):
     with pytest.raises(StoreUnreachable, match=r"127\.0\.0\.1:9"):
         HyperoptDatabase.open("mongodb://127.0.0.1:9/db?serverSelectionTimeoutMS=200")
+    with pytest.raises(UsageError, match=r"HyperOpt's own form; in MongoDB's words: mongodb://h:1/db$"):
+        source_uri("mongo://h:1/db/jobs")
+    with pytest.raises(UsageError, match=r"HyperOpt's own form.*in a file") as caught:
+        source_uri("mongo://me:pa55word@h:1/db/jobs")
+    assert "pa55word" not in str(caught.value)
     with pytest.raises(UsageError, match="write it to a file") as caught:
         source_uri("mongodb://me:pa55word@h/db")
     assert "pa55word" not in str(caught.value)
