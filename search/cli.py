@@ -4,6 +4,8 @@ import json
 import os
 import shlex
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -30,7 +32,8 @@ app = typer.Typer(
     add_completion=False,
     help="A hyperparameter model search for brain-like video networks.\n\n"
     "Exit codes: 0 ok, 1 internal error, 2 usage or configuration (missing data and unreadable files too), "
-    "3 store unreachable or authentication failed, 4 finished with trials in ERROR, 130 interrupted.",
+    "3 store unreachable or authentication failed, 4 finished with trials in ERROR, 5 a worker's machine failed "
+    "attempt after attempt, 130 interrupted.",
 )
 app.add_typer(data_app, name="data", help="Prepare data once; running a command again changes nothing.")
 
@@ -67,7 +70,7 @@ def run(
     command = command_line("run", config, overrides, settings.search.name)
     options = RunOptions(command, workers, devices, allow_mixed, force_space)
     console = Console()
-    with shown_progress(console) as progress:
+    with _continued_by(command), shown_progress(console) as progress:
         watcher = Watcher(console, settings.search.max_trials, metrics_of(settings))
         outcome, report = run_search(Place.given(mongo), settings, options, say=say, progress=progress, watcher=watcher)
     _finish(outcome, settings.search.name, command, report)
@@ -87,7 +90,11 @@ def driver(
     settings = load_config(config, overrides, name)
     command = command_line("driver", config, overrides, settings.search.name)
     lease = settings.search.lease_seconds
-    with Place.given(mongo).server() as server, Store.connect(server.uri, lease_seconds=lease) as store:
+    with (
+        _continued_by(command),
+        Place.given(mongo).server() as server,
+        Store.connect(server.uri, lease_seconds=lease) as store,
+    ):
         settings = resolve_device(store, settings)
         _, lock = open_search(store, settings, command, force_space=force_space)
         with shown_progress(Console()) as progress:
@@ -250,6 +257,16 @@ def command_line(command: str, config: Path, overrides: list[str] | None, name: 
     """What a person types to repeat or continue a search."""
     settings = [word for override in overrides or [] for word in ("--set", override)]
     return shlex.join(["hms", command, str(config), "--name", name, *settings])
+
+
+@contextmanager
+def _continued_by(command: str) -> Iterator[None]:
+    """Ctrl-C before the driver runs, as while data are prepared: a part that is prepared stays."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        say(f"interrupted; continue with: {command}")
+        raise typer.Exit(EXIT_INTERRUPTED) from None
 
 
 def _finish(outcome: Any, name: str, command: str, report: Path | None) -> None:

@@ -105,3 +105,16 @@ def test_a_trial_that_cannot_run_is_an_error_and_can_be_repeated(hms, expect_who
     assert hms("retry", "toy", "--state", "failed").out.startswith("1 trials")
     assert hms("run", str(hms.config), "--workers", "2").code == 0
     expect_whole(*hms.tables(), 4)
+
+
+def test_a_changed_space_continues_only_when_it_is_forced(hms, expect_whole):
+    wider = ("run", str(hms.config), "--workers", "1", "--set", "search.max_trials=2")
+    assert hms(*wider[:-1], "search.max_trials=1").code == 0
+    hms.config.write_text(hms.config.read_text().replace("[1e-4, 1e-2]", "[1e-1, 2e-1]"))
+    refused = hms(*wider)
+    assert refused.code == 2 and "space.learning_rate" in refused.err and "--force-space" in refused.err
+    forced = hms(*wider, "--force-space")
+    assert forced.code == 0, forced.err
+    trials, epochs = hms.tables()
+    expect_whole(trials, epochs, 2)
+    assert [trial["param.learning_rate"] > 0.05 for trial in trials] == [False, True]
