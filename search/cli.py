@@ -1,7 +1,7 @@
 """The `hms` command. Each command is a few lines that call one function; `main` turns exceptions into exit codes."""
 
 import json
-import os
+import re
 import shlex
 import sys
 from collections.abc import Iterator
@@ -19,6 +19,7 @@ from search.cli_operation import app as operation_app
 from search.cli_options import Convention, EpochRuleOption, Mongo, Name, SetOption, say
 from search.cli_score import app as score_app
 from search.config_reader import load_config
+from search.config_section import NAME_PATTERN
 from search.errors import EXIT_INTERRUPTED, EXIT_TRIALS_FAILED, HmsError, UsageError
 from search.paths import RunFolder, data_root, results_root
 from search.place import Place
@@ -135,13 +136,15 @@ def report(
 ) -> None:
     """Export the tables of a search and write its report: report.html, tables/, figures/. Works while it runs.
 
-    NAME may be a folder of exported tables, with a / in it: no database is needed.
+    NAME may be a folder of exported tables, with a / in it or `.`: no database is needed.
     """
     from search.report import write_report
     from search.run import make_report
 
-    if os.sep in name and Path(name).is_dir():  # a name of a search has none
-        path = write_report(Path(name), out or Path(name).parent / "report", epoch_rule)
+    if Path(name).is_dir() and not re.fullmatch(NAME_PATTERN, name):
+        folder = Path(name).resolve()
+        run = folder if (folder / "tables").is_dir() else folder.parent
+        path = write_report(folder, out or run / "report", epoch_rule)
     else:
         with Place.given(mongo).store() as store:
             path = make_report(store, name, RunFolder.of(results_root(), name), out, epoch_rule)

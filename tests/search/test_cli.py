@@ -1,13 +1,16 @@
-"""Every command, argument and option says what it is for, and `hms --help` is quick."""
+"""Every command, argument and option says what it is for, and `hms --help` is quick; what `hms report` is given."""
 
+import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 import typer
 from typer.testing import CliRunner
 
 from search.cli import app
+from search.errors import StoreUnreachable, UsageError
 
 
 def commands(group, path=()):
@@ -44,3 +47,27 @@ def test_help_imports_nothing_heavy():
     code = "import sys, search.cli; print([m for m in ('torch', 'hyperopt', 'pandas', 'plotly') if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def reported(*words):
+    return CliRunner().invoke(app, ["report", *map(str, words)])
+
+
+def test_a_report_of_a_folder_of_tables_needs_no_database(tmp_path, monkeypatch):
+    tables = tmp_path / "toy" / "tables"
+    shutil.copytree(Path(__file__).parent / "report" / "fixed", tables)
+    monkeypatch.setenv("HMS_MONGO", "mongodb://127.0.0.1:9/?serverSelectionTimeoutMS=100")
+    monkeypatch.chdir(tables)
+    expected = str(tmp_path / "toy" / "report" / "report.html")
+    outcome = reported(".")
+    assert outcome.exit_code == 0 and outcome.output.splitlines()[-1] == expected, outcome.output
+    without = reported(f"{tmp_path}/")
+    assert isinstance(without.exception, UsageError) and "hms export" in str(without.exception)
+
+
+def test_a_report_of_a_name_is_of_the_store_also_where_a_folder_has_that_name(tmp_path, monkeypatch):
+    (tmp_path / "toy").mkdir()
+    monkeypatch.setenv("HMS_MONGO", "mongodb://127.0.0.1:9/?serverSelectionTimeoutMS=100")
+    monkeypatch.chdir(tmp_path)
+    for name in ("toy", "nowhere/toy"):
+        assert isinstance(reported(name).exception, StoreUnreachable)

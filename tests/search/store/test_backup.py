@@ -6,8 +6,10 @@ import time
 from datetime import UTC, datetime
 
 import pytest
+from typer.testing import CliRunner
 
 from search.backup import restore, verify, write_backup
+from search.cli import app
 from search.errors import FileDamaged, UnknownSearch, UsageError
 from search.forget import belongings, forget
 from search.process_identity import ProcessIdentity
@@ -213,6 +215,16 @@ def test_a_file_of_somebody_else_is_not_replaced(store, populate, tmp_path, cont
     with pytest.raises(UsageError, match="is no backup: it stays as it is"):
         write_backup(store, ["toy"], file, quiet)
     assert file.read_bytes() == content
+
+
+@pytest.mark.parametrize("words", [["toy"], ["toy", "paper"], ["toy", "toy.json"], ["--all", "everything.gz"]])
+def test_a_file_of_another_ending_is_refused_before_anything_is_read(tmp_path, monkeypatch, words):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HMS_MONGO", "mongodb://127.0.0.1:9/?serverSelectionTimeoutMS=100")
+    refused = CliRunner().invoke(app, ["backup", *words])
+    assert isinstance(refused.exception, UsageError)
+    assert "FILE.jsonl.gz" in str(refused.exception) or words == ["toy"]
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_backup_shows_one_moment(store, populate, tmp_path, fill):

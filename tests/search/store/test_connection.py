@@ -28,6 +28,19 @@ def test_a_standalone_server_is_refused_with_the_command_that_mends_it(standalon
         Store.connect(f"mongodb://{standalone}")
 
 
+def test_a_server_that_is_too_old_is_refused_with_both_versions(
+    mongo_uri: str, database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with MongoClient[dict[str, Any]](mongo_uri) as client:
+        major, minor = client.server_info()["versionArray"][:2]
+    monkeypatch.setattr("search.store.connection.OLDEST_SERVER", (major, minor + 1))
+    refusal = rf"is version {major}\.{minor}; {major}\.{minor + 1} or later is needed\. Upgrade it"
+    with pytest.raises(StoreRefused, match=refusal):
+        Store.connect(mongo_uri, database=database)
+    monkeypatch.setattr("search.store.connection.OLDEST_SERVER", (major, minor))
+    Store.connect(mongo_uri, database=database).close()
+
+
 def test_a_set_that_was_never_initiated_is_named_so(tmp_path: Path) -> None:
     port = free_port()
     options = ["--dbpath", str(tmp_path), "--port", str(port), "--replSet", "rs0", "--nounixsocket"]

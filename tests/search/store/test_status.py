@@ -1,6 +1,7 @@
 """What `hms status`, `hms workers` and `hms log` say: on a terminal and in lines, alive, stale, failed, finished."""
 
 import io
+import re
 import threading
 import time
 
@@ -134,6 +135,25 @@ def test_watch_follows_to_the_end_without_repeating_itself(connect, running, ter
         assert "\x1b[1A" in text  # drawn again in place
     else:
         assert text.count("trial 0: ") == 1 and text.count("trial 3: ") == 2
+
+
+@pytest.mark.parametrize("terminal", [False, True])
+def test_watch_shows_the_pace_and_wraps_what_is_longer_than_the_screen(connect, running, terminal):
+    command = "hms run configs/a_long_name_of_a_configuration.yaml --name s --set search.max_trials=600"
+    store, watching = connect(), connect()
+    store.update_search("s", command=command)
+    out = Console(file=io.StringIO(), force_terminal=terminal, width=44, height=80, color_system=None)
+    thread = threading.Thread(target=show_status, args=(watching, "s", out), kwargs={"watch": True})
+    thread.start()
+    time.sleep(0.3)
+    store.update_search("s", finished=True)
+    thread.join(20)
+    assert not thread.is_alive()
+    lines = [line.rstrip() for line in re.sub(r"\x1b\[[?0-9]*[A-Za-z]", "", out.file.getvalue()).splitlines()]
+    assert f"no driver runs; continue with: {command}" in (" ".join(lines) if terminal else lines)
+    assert " trials an hour" in " ".join(lines)
+    if terminal:
+        assert max(map(len, lines)) <= 44
 
 
 def test_only_what_changed_is_read_again(store, running):
