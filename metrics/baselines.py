@@ -98,9 +98,14 @@ def baselines(stimuli: Stimuli, images: Mapping[str, FloatArray]) -> dict[str, f
     rdms = dict(images)
     if isinstance(stimuli, Stimuli92):
         rdms |= {name: model(stimuli) for name, model in REFERENCE_MODELS.items()}
+    return similarities(rdms, stimuli.human_rdm)
+
+
+def similarities(rdms: Mapping[str, FloatArray], reference: FloatArray) -> dict[str, float]:
+    """Name -> HMS in [-1, 1] of every RDM (n, n) with a reference (n, n); without those for which it is undefined."""
     scores: dict[str, float] = {}
     for name, rdm in rdms.items():
-        value = hms(rdm, stimuli.human_rdm).value
+        value = hms(rdm, reference).value
         if value is not None:
             scores[name] = value
     return scores

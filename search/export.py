@@ -6,25 +6,19 @@
 import json
 import shutil
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
-from metrics.baselines import baselines, image_rdms
-from metrics.errors import StimuliError
 from metrics.hms import since_epoch_0
 from metrics.metric import Metric
-from metrics.noise_ceiling import noise_ceiling, self_similarity
-from metrics.stimuli92 import load_stimuli92
-from metrics.stimulus_sets import STIMULI92, open_stimuli
+from search.brain_export import write_brain
 from search.checkpoints import SHOWN, WEIGHTS, fetch_artifacts, settle
 from search.errors import FileDamaged
 from search.logged_metrics import as_described, metric_columns
-from search.paths import RunFolder, brain_path, stimuli_path
+from search.paths import RunFolder
 from search.store import State, Store
 
 FIRST_COLUMNS = ("status", "finish", "reason", "unmoved", "loss", "epochs_planned", "epochs_trained", "stable_epoch")
@@ -45,7 +39,9 @@ def export_tables(store: Store, name: str, folder: RunFolder, data_root: Path, o
     trial_seconds = [job["result"].get("seconds", {}) for job in store.jobs(name)]
     document = search_document(search, trials, epochs, trial_seconds)
     document["warnings"] += fetch_artifacts(store, name, folder, SHOWN)
-    document |= write_brain(out, data_root, search["config"])
+    brain, missing = write_brain(out, data_root, search["config"])
+    document |= brain
+    document["warnings"] += missing
     text = json.dumps(document, indent=1, default=str, allow_nan=False)
     _replace(out / "search.json", lambda path: path.write_text(text, encoding="utf-8"))
     for tid in trials["tid"]:
@@ -187,36 +183,6 @@ def reduced_sizes(config: dict[str, Any]) -> dict[str, dict[str, Any]]:
         "video": (config["data"]["dataset"], "kitti"),
     }
     return {key: {"ours": ours, "paper": paper} for key, (ours, paper) in pairs.items() if ours != paper}
-
-
-def write_brain(out: Path, data_root: Path, config: dict[str, Any]) -> dict[str, Any]:
-    """Write `brain.npz`; return baselines and noise ceiling: nothing where the stimuli are not on this machine."""
-    name = (config["metrics"].get("hms") or {}).get("stimuli", STIMULI92)
-    try:
-        stimuli = (
-            load_stimuli92(stimuli_path(data_root)) if name == STIMULI92 else open_stimuli(brain_path(data_root, name))
-        )
-    except StimuliError:
-        return {}
-    images = image_rdms(stimuli)
-    arrays = {
-        "human_rdm": stimuli.human_rdm.astype(np.float32),
-        "subject_rdms": stimuli.human_rdms.mean(axis=1).astype(np.float32),
-        "categories": np.array(stimuli.categories),
-        "labels": np.array(stimuli.labels),
-        "reference": np.array("Human IT" if name == STIMULI92 else name),
-        "image_names": np.array(list(images)),
-        "image_rdms": np.array(list(images.values()), dtype=np.float32),
-    }
-    temporary = out / "brain.part.npz"
-    np.savez_compressed(temporary, **arrays)
-    temporary.replace(out / "brain.npz")
-    facts: dict[str, Any] = {"hms_baselines": baselines(stimuli, images)}
-    if len(stimuli.human_rdms) >= 2:
-        facts["noise_ceiling"] = asdict(noise_ceiling(stimuli.human_rdms))
-    if name == STIMULI92:
-        facts["human_self_similarity"] = asdict(self_similarity(stimuli.human_rdms))
-    return facts
 
 
 def export_weights(store: Store, name: str, folder: RunFolder, out: Path) -> list[Path]:

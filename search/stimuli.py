@@ -1,11 +1,13 @@
 """The stimuli of a search and what its networks are compared with: the 92, or a set of the user's own; references."""
 
+from collections.abc import Mapping
 from pathlib import Path
 
 from metrics.references import Reference, load_reference
 from metrics.stimuli92 import Stimuli92, prepare_stimuli92
 from metrics.stimulus_sets import REFERENCES92, STIMULI92, StimulusSet, open_reference, open_stimuli, references92
 from search.config import SearchConfig
+from search.metric_sections import ReferenceSection
 from search.paths import brain_path, stimuli_path
 from search.progress import Progress
 
@@ -30,7 +32,13 @@ def references_of(config: SearchConfig, root: Path, stimuli: Stimuli92 | Stimulu
     Raises:
         StimuliError: one is missing or broken, or its labels are not those of the stimuli.
     """
-    given = config.metrics.hms.references
+    return open_references(config.metrics.hms.references, root, stimuli)
+
+
+def open_references(
+    given: Mapping[str, ReferenceSection], root: Path, stimuli: Stimuli92 | StimulusSet
+) -> dict[str, Reference]:
+    """The references that are given by column, in the order of the stimuli; raises as `references_of` does."""
     with_own = any(section.path in REFERENCES92 for section in given.values())
     own = references92(stimuli) if isinstance(stimuli, Stimuli92) and with_own else {}
     found = {}

@@ -11,6 +11,7 @@ from metrics.comparators import spearman
 from search.report.accounting import Account, account, time_by_part
 from search.report.artifacts import Brain, Predictions, best_networks, read_brain, read_predictions, read_rdm
 from search.report.beaten import BeatenBaseline, beaten_baseline
+from search.report.compared import Compared, compared
 from search.report.correlations import correlations
 from search.report.epoch_rule import EpochRule
 from search.report.reliability import replicate_table
@@ -69,11 +70,21 @@ class Analysis:
         return self.tables.record.random_sample and not self.defined.sample.cut_off
 
     @property
+    def compared(self) -> Compared:
+        """What networks were compared with, in words."""
+        return compared(self.tables.record, self.brain)
+
+    @property
     def trivial_baselines(self) -> dict[str, float]:
         """HMS of the models made of the images alone, best first; without those that know categories or are a brain."""
         values = self.tables.record.hms_baselines
         chosen = {k: float(v) for k, v in values.items() if v is not None and k not in REFERENCE_MODELS}
         return dict(sorted(chosen.items(), key=lambda item: -item[1]))
+
+    @property
+    def informed_baselines(self) -> bool:
+        """Whether baselines are there that know the categories or are a brain."""
+        return any(self.tables.record.hms_baselines.get(name) is not None for name in REFERENCE_MODELS)
 
     @property
     def stopping_metric(self) -> str:

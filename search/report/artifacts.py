@@ -1,7 +1,7 @@
-"""Files of single trials and of the human brain data: RDMs and predicted frames, read when they are there."""
+"""Files of single trials and of the brain data: RDMs and predicted frames, read when they are there."""
 
 import zipfile
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -12,9 +12,10 @@ from search.report.tables import SearchTables
 
 @dataclass(frozen=True)
 class Brain:
-    """The human side: `rdm` (n, n), categories and labels (n,), `subjects` (people, n, n) or None when not exported.
+    """What HMS compares with: `rdm` (n, n), categories and labels (n,), `subjects` (k, n, n) or None when not exported.
 
     `images`: RDMs (n, n) of the image baselines by name; empty when not exported. `title`: whose brain it is.
+    `beside`: RDMs (n, n) of further references by name.
     """
 
     rdm: NDArray[np.float64]
@@ -23,6 +24,7 @@ class Brain:
     subjects: NDArray[np.float64] | None
     images: dict[str, NDArray[np.float64]]
     title: str = "Human IT"
+    beside: dict[str, NDArray[np.float64]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -35,20 +37,25 @@ class Predictions:
 
 
 def read_brain(tables: SearchTables) -> Brain | None:
-    """The human RDM, or None when it was not exported or cannot be read."""
+    """The reference RDM, or None when it was not exported or cannot be read."""
     arrays = _arrays(tables.directory / "brain.npz", ("human_rdm", "categories", "labels"))
     if arrays is None:
         return None
     subjects = arrays.get("subject_rdms")
-    names, images = arrays.get("image_names", np.array([])), arrays.get("image_rdms", np.array([]))
     return Brain(
         rdm=arrays["human_rdm"].astype(np.float64),
         categories=arrays["categories"].astype(str),
         labels=arrays["labels"].astype(str),
         subjects=None if subjects is None else subjects.astype(np.float64),
-        images={str(name): rdm.astype(np.float64) for name, rdm in zip(names, images, strict=False)},
+        images=_named(arrays, "image"),
         title=str(arrays.get("reference", "Human IT")),
+        beside=_named(arrays, "beside"),
     )
+
+
+def _named(arrays: dict[str, np.ndarray], what: str) -> dict[str, NDArray[np.float64]]:
+    names, rdms = arrays.get(f"{what}_names", np.array([])), arrays.get(f"{what}_rdms", np.array([]))
+    return {str(name): rdm.astype(np.float64) for name, rdm in zip(names, rdms, strict=False)}
 
 
 def read_rdm(tables: SearchTables, tid: int, labels: NDArray[np.str_] | None = None) -> NDArray[np.float64] | None:

@@ -69,6 +69,16 @@ def replicates(analysis: Analysis) -> str:
     )
 
 
+def references(analysis: Analysis) -> str:
+    """Of HMS against each reference."""
+    n, compared = int(analysis.tables.finished["hms"].notna().sum()), analysis.compared
+    return (
+        f"HMS of the best networks by each reference, of n = {n}, values of each network's last evaluation, and of "
+        f"models made of the images alone. HMS: Spearman ρ with the {compared.rdm}{compared.beside_words}. "
+        "Values against different references have different ceilings: compare down a column, not along a row."
+    )
+
+
 def _values(analysis: Analysis) -> str:
     return f"epoch rule {analysis.rule.name}: {analysis.rule.words(analysis.tables.record)}"
 

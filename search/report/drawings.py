@@ -35,7 +35,12 @@ def drawings(analysis: Analysis) -> list[Drawing]:
         Drawing("curves", curves.prepare(tables, first, analysis.best_trivial), curves.interactive, curves.printed),
         Drawing("scatter", scatter.prepare(rows, table), scatter.interactive, scatter.printed),
         Drawing("correlations", matrix.prepare(table, tables.metrics), matrix.interactive, matrix.printed),
-        Drawing("rdms", rdms.prepare(analysis.brain, best.rdm, best.rdm_tid), rdms.interactive, rdms.printed),
+        Drawing(
+            "rdms",
+            rdms.prepare(analysis.brain, best.rdm, best.rdm_tid, analysis.compared),
+            rdms.interactive,
+            rdms.printed,
+        ),
         Drawing("baselines", _baselines(analysis), bars.interactive, bars.printed),
         Drawing("predictions", frames.prepare(best.predictions) or None, None, frames.printed),
         Drawing("time", _time(analysis), bars.interactive, bars.printed),
@@ -60,7 +65,7 @@ def _baselines(analysis: Analysis) -> Bars | None:
     colour = dict.fromkeys(best, "hms") | {name: "muted" if name in trivial else "accent" for name in values}
     ordered = sorted((best | values).items(), key=lambda item: -item[1])
     return Bars(
-        title="HMS (Spearman ρ with the mean human RDM)",
+        title=f"HMS (Spearman ρ with the {analysis.compared.rdm})",
         labels=[name for name, _ in ordered],
         values=[value for _, value in ordered],
         colours=[colour[name] for name, _ in ordered],

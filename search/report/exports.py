@@ -6,6 +6,7 @@ import pandas as pd
 
 from search.report.analysis import Analysis
 from search.report.atomic import replacing
+from search.report.references import reference_table
 
 
 def export_tables(analysis: Analysis, folder: Path) -> list[Path]:
@@ -22,6 +23,9 @@ def export_tables(analysis: Analysis, folder: Path) -> list[Path]:
     if analysis.scored is not None:
         tables["table1_undefined_scored"] = analysis.scored.table_1
         tables["correlations_undefined_scored"] = analysis.scored.correlations
+    references = reference_table(analysis)
+    if len(references):
+        tables["references"] = references
     if len(analysis.replicates):
         tables["replicates"] = analysis.replicates
     if folder.resolve() != analysis.tables.directory.resolve():

@@ -17,6 +17,7 @@ from search.report.figures import frames
 from search.report.figures.frames import Strip
 from search.report.notices import notices
 from search.report.palette import DARK, LIGHT, css_variables
+from search.report.references import reference_table
 from search.report.sample import ILLUSTRATIVE_BELOW
 from search.report.summaries import PAPERS
 
@@ -43,6 +44,7 @@ def render(analysis: Analysis, drawn: list[Drawing]) -> str:
 
 def _context(analysis: Analysis, drawn: list[Drawing]) -> dict[str, Any]:
     record = analysis.tables.record
+    references = reference_table(analysis)
     strips: list[Strip] = next((d.data for d in drawn if d.name == "predictions"), [])
     return {
         "record": record,
@@ -66,6 +68,8 @@ def _context(analysis: Analysis, drawn: list[Drawing]) -> dict[str, Any]:
         "pages": False,
         "countings": _countings(analysis),
         "replicate_rows": analysis.replicates.to_dict("records"),
+        "reference_rows": references.to_dict("records"),
+        "reference_columns": [column for column in references.columns if column not in ("model", "tid")],
         "undefined_rows": analysis.undefined.to_dict("records"),
         "strips": [_strip(strip) for strip in strips],
         "blocks": next((d.data.blocks for d in drawn if d.name == "rdms"), []),

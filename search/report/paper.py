@@ -1,5 +1,6 @@
 """The published numbers of Blanchard, Kinnison, RichardWebster, Bashivan and Scheirer (CVPR 2019), beside ours."""
 
+from metrics.stimulus_sets import STIMULI92
 from search.report.record import SearchRecord
 
 NETWORKS = 95
@@ -48,7 +49,9 @@ def published_partial(x: str, y: str) -> float | None:
 
 
 def same_protocol(record: SearchRecord) -> bool:
-    """True when footage (KITTI), frame size (128 x 160) and all sizes are the paper's, so values compare."""
+    """True when footage (KITTI), frame size (128 x 160), stimuli and all sizes are the paper's, so values compare."""
     size = [int(edge) for edge in record.data.get("size") or []]
     kitti = "kitti" in record.data_name.lower()
-    return kitti and size[:2] == [128, 160] and not record.reduced_sizes
+    hms = (record.config.get("metrics") or {}).get("hms") or {}
+    same_brain = hms.get("stimuli", STIMULI92) == STIMULI92
+    return kitti and same_brain and size[:2] == [128, 160] and not record.reduced_sizes

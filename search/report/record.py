@@ -15,7 +15,7 @@ class SearchRecord:
     `seconds` holds device time by part, summed over trials; `wall_seconds` is the time from first start to last
     end. `metrics` describes what was logged; older exports do not say, and logged the paper's three. `reduced_sizes`
     names what is smaller than in the paper; empty when nothing is. `imported` says where another program's search came
-    from; empty for our own.
+    from; empty for our own. `references`: of each further reference of HMS by name, its `baselines` and `subjects`.
     """
 
     name: str
@@ -42,6 +42,7 @@ class SearchRecord:
     stopping: dict[str, Any] = field(default_factory=dict)
     metrics: list[dict[str, Any]] = field(default_factory=list)
     imported: dict[str, Any] = field(default_factory=dict)
+    references: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     @property
     def stopping_rule(self) -> str:

@@ -26,9 +26,17 @@ def cards(analysis: Analysis) -> list[dict[str, str]]:
     return [
         {"name": "Networks finished", "value": str(account.done), "note": planned},
         {"name": "Best HMS", "value": number(done["hms"].max()), "note": f"trial {best}" if best is not None else ""},
+        *(_best_beside(analysis, column) for column in analysis.compared.beside if column in analysis.tables.metrics),
         {"name": "Epochs left untrained", "value": f"{untrained:,}", "note": part},
         {"name": "Device time", "value": duration(hours), "note": f"wall time {duration(account.wall_seconds)}"},
     ]
+
+
+def _best_beside(analysis: Analysis, column: str) -> dict[str, str]:
+    best = best_networks(analysis.tables, column, 1)
+    value = analysis.tables.finished[column].max()
+    name = analysis.tables.metrics[column].short
+    return {"name": f"Best {name}", "value": number(value), "note": f"trial {best[0]}" if best else ""}
 
 
 def facts(analysis: Analysis) -> list[tuple[str, str]]:
@@ -45,6 +53,7 @@ def facts(analysis: Analysis) -> list[tuple[str, str]]:
     rows = [
         ("Imported from", str(record.imported.get("from", ""))),
         ("Data", _data(record)),
+        ("Compared with", "" if record.imported else analysis.compared.words + analysis.compared.beside_words),
         (
             "Sampling",
             (record.algorithm or NOTHING) + (f", guided by {guide}" if guide and record.algorithm != "rand" else ""),

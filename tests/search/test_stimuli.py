@@ -13,9 +13,9 @@ from typer.testing import CliRunner
 
 from metrics.errors import StimuliError
 from metrics.stimuli92 import LABELS92, prepare_stimuli92
+from search.brain_export import write_brain
 from search.cli_data import app
 from search.config_reader import parse_config
-from search.export import write_brain
 from search.order import TrialOrder
 from search.paths import brain_path, stimuli_path
 from search.prednet_learner import PredNetLearner
@@ -147,9 +147,23 @@ def test_the_commands_list_verify_and_remove_a_brain(brain):
 
 
 def test_the_exported_brain_is_that_of_the_stimuli(brain, tmp_path):
-    found = write_brain(tmp_path, brain, config(stimuli="mine").document())
+    found, warnings = write_brain(tmp_path, brain, config(stimuli="mine").document())
+    assert warnings == []
     assert set(found) == {"hms_baselines"}  # one person has no noise ceiling
     shown = read_brain(SimpleNamespace(directory=tmp_path))
     assert shown.title == "mine" and tuple(shown.labels) == LABELS and set(shown.categories) == {""}
     np.testing.assert_allclose(shown.rdm, distances(0), rtol=1e-6)
     assert set(shown.images) >= set(found["hms_baselines"])
+
+
+def test_further_references_are_exported_with_what_image_models_score(brain, tmp_path):
+    write_table(tmp_path / "v1.csv", distances(1) * 1e4)
+    hms = {"stimuli": "mine", "references": {"early": str(tmp_path / "v1.csv"), "gone": str(tmp_path / "gone.csv")}}
+    found, warnings = write_brain(tmp_path, brain, config(**hms).document())
+    assert len(warnings) == 1 and "the reference gone cannot be shown" in warnings[0] and "gone.csv" in warnings[0]
+    shown = read_brain(SimpleNamespace(directory=tmp_path))
+    assert list(shown.beside) == ["early"] and found["references"]["early"]["subjects"] == 1
+    np.testing.assert_allclose(shown.beside["early"], distances(1) * 1e4, rtol=1e-6)
+    for name, value in found["references"]["early"]["baselines"].items():
+        image = squareform(shown.images[name], checks=False)
+        assert value == pytest.approx(spearmanr(image, squareform(distances(1))).statistic, abs=1e-6)

@@ -1,4 +1,4 @@
-"""The RDM of a network beside the human RDM, both as percentile ranks of their dissimilarities."""
+"""The RDM of a network beside those that it was compared with, all as percentile ranks of their dissimilarities."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from scipy.stats import rankdata
 
 from search.report.artifacts import Brain
-from search.report.figures.style import Spec, axis, layout, numbers, panels
+from search.report.compared import Compared
+from search.report.figures.style import PANELS_A_ROW, Spec, axis, layout, numbers, panel_rows
 from search.report.palette import SEQUENTIAL
 
 
@@ -23,13 +24,18 @@ class Rdms:
     labels: list[str]
 
 
-def prepare(brain: Brain | None, network: NDArray[np.float64] | None, tid: int | None) -> Rdms | None:
-    """Rank both; either may be missing, None when both are. The network's order of stimuli is the human RDM's."""
+def prepare(
+    brain: Brain | None, network: NDArray[np.float64] | None, tid: int | None, compared: Compared
+) -> Rdms | None:
+    """Rank all; network or brain may be missing, None when both are. The order of stimuli is the reference's."""
     shown = []
     if network is not None:
         shown.append((f"Network (trial {tid})", network))
     if brain is not None:
-        shown.append((f"{brain.title} (mean of people and sessions)", brain.rdm))
+        several = brain.subjects is not None and len(brain.subjects) > 1
+        mean = f" (mean of {compared.subjects} and sessions)" if several else ""
+        shown.append((f"{compared.title[0].upper()}{compared.title[1:]}{mean}", brain.rdm))
+        shown += [(f"{name} (hms_{name})", rdm) for name, rdm in brain.beside.items()]
     if not shown:
         return None
     n = len(shown[0][1])
@@ -104,8 +110,8 @@ def interactive(rdms: Rdms) -> Spec:
 
 
 def printed(rdms: Rdms) -> Figure:
-    """The same for print, with category names on the left panel."""
-    figure, axes = panels(1, len(rdms.panels), 3.4 * len(rdms.panels), 3.1)
+    """The same for print, with category names on the left panels."""
+    figure, axes = panel_rows(len(rdms.panels), 3.4 * min(len(rdms.panels), PANELS_A_ROW), 3.1)
     # In inches: labels at the edge are drawn a little wider than they were measured.
     figure.set_layout_engine("constrained", w_pad=0.1)
     for index, (ax, (title, ranks)) in enumerate(zip(axes, rdms.panels, strict=True)):
@@ -116,7 +122,8 @@ def printed(rdms: Rdms) -> Figure:
             ax.axvline(stop - 0.5, color="white", linewidth=0.5)
         middles = [(start + stop - 1) / 2 for _, start, stop in rdms.blocks]
         names = [name.replace("_", " ") for name, _, _ in rdms.blocks]
-        ax.set_yticks(middles if index == 0 else [], names if index == 0 else [])
+        left = index % PANELS_A_ROW == 0
+        ax.set_yticks(middles if left else [], names if left else [])
         ax.set_xticks([])
         ax.tick_params(length=0, labelsize=6)
     figure.colorbar(image, ax=axes, label="Dissimilarity (percentile rank)", shrink=0.8)
