@@ -18,6 +18,7 @@ from search.cli_data import app as data_app
 from search.cli_operation import app as operation_app
 from search.cli_options import Convention, EpochRuleOption, Mongo, Name, SetOption, say
 from search.cli_score import app as score_app
+from search.cli_study import app as study_app
 from search.config_reader import load_config
 from search.config_section import NAME_PATTERN
 from search.errors import EXIT_INTERRUPTED, EXIT_TRIALS_FAILED, HmsError, UsageError
@@ -37,6 +38,7 @@ app = typer.Typer(
     "attempt after attempt, 130 interrupted.",
 )
 app.add_typer(data_app, name="data", help="Prepare data once; running a command again changes nothing.")
+app.add_typer(study_app, name="study", help="Psychophysics: what visualizations of units tell people.")
 
 Config = Annotated[Path, typer.Argument(help="YAML file of the search, e.g. configs/quickstart.yaml")]
 NameOption = Annotated[str | None, typer.Option("--name", help="name of the search; default: the configuration's")]
