@@ -21,10 +21,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from search.report import analyse, load
+from search.report import analyse, read_tables
 from search.report.drawings import drawings, print_all
 from search.report.exports import export_tables
 from search.report.page import render
+from search.report.trial_pages import paged_trials, write_trial_pages
 
 WORKERS = 16
 EVERY = 5
@@ -49,26 +50,30 @@ def main() -> None:
 
 def measure(tables: Path, out: Path) -> None:
     """Every step of `write_report`, timed; then the sizes."""
-    times: list[tuple[str, float]] = []
+    times: list[tuple[str, float, float]] = []
 
     def timed(name: str, step: Callable[[], Any]) -> Any:
-        started = time.perf_counter()
+        started, worked = time.perf_counter(), time.process_time()
         result = step()
-        times.append((name, time.perf_counter() - started))
+        times.append((name, time.perf_counter() - started, time.process_time() - worked))
         return result
 
-    loaded = timed("load tables", lambda: load(tables))
+    loaded = timed("load tables", lambda: read_tables(tables))
     analysis = timed("statistics", lambda: analyse(loaded))
     drawn = timed("prepare figures", lambda: drawings(analysis))
     timed("write CSV", lambda: export_tables(analysis, out / "tables"))
     timed("PNG and PDF", lambda: print_all(drawn, out / "figures"))
-    text = timed("page", lambda: render(analysis, drawn))
+    paged = paged_trials(loaded)
+    timed("pages of trials", lambda: write_trial_pages(loaded, paged, out))
+    text = timed("page", lambda: render(analysis, drawn, paged))
     (out / "report.html").write_text(text, encoding="utf-8")
-    total = sum(seconds for _, seconds in times)
+    total, work = (sum(column) for column in list(zip(*times, strict=True))[1:])
     print(f"{len(loaded.trials):,} trials, {len(loaded.epochs):,} evaluations\n")
-    for name, seconds in [*times, ("all", total)]:
-        print(f"{name:<20}{seconds:7.2f} s {seconds / total:6.0%}")
-    print(f"\nreport.html {len(text.encode()) / 1e6:.2f} MB, of which")
+    for name, seconds, worked in [*times, ("all", total, work)]:
+        print(f"{name:<20}{seconds:7.2f} s {seconds / total:6.0%}   CPU {worked:7.2f} s")
+    pages = [file.stat().st_size for file in (out / "trials").iterdir()]
+    print(f"\ntrials/ {sum(pages) / 1e6:.1f} MB in {len(pages)} files")
+    print(f"report.html {len(text.encode()) / 1e6:.2f} MB, of which")
     for name, size in sorted(parts(text).items(), key=lambda item: -item[1]):
         print(f"  {name:<18}{size / 1e6:6.2f} MB")
 

@@ -14,12 +14,13 @@ from search.report.notebook import load, load_rdm
 from search.report.page import render
 from search.report.sample import LAST
 from search.report.tables import SearchTables, read_tables
+from search.report.trial_pages import paged_trials, write_trial_pages
 
 __all__ = ["Analysis", "EpochRule", "SearchTables", "analyse", "load", "load_rdm", "read_tables", "write_report"]
 
 
 def write_report(tables_dir: Path | str, out_dir: Path | str, epoch_rule: EpochRule | str = LAST) -> Path:
-    """Write `report.html`, `tables/*.csv` and `figures/*.{png,pdf}` into `out_dir`; return the path of the page.
+    """Write `report.html`, `trials/`, `tables/` and `figures/` into `out_dir`; return the path of `report.html`.
 
     Works for searches that are unfinished or empty: what cannot be computed is named on the page. `epoch_rule`: of
     which evaluation the values in statistics are; `last`, `final`, `stopped`, or an epoch's number as text.
@@ -30,10 +31,11 @@ def write_report(tables_dir: Path | str, out_dir: Path | str, epoch_rule: EpochR
     rule = EpochRule.parse(epoch_rule) if isinstance(epoch_rule, str) else epoch_rule
     out = Path(out_dir)
     analysis = analyse(read_tables(tables_dir), rule)
-    drawn = drawings(analysis)
+    drawn, paged = drawings(analysis), paged_trials(analysis.tables)
     export_tables(analysis, out / "tables")
     print_all(drawn, out / "figures")
+    write_trial_pages(analysis.tables, paged, out)
     page = out / "report.html"
     with replacing(page) as temporary:
-        temporary.write_text(render(analysis, drawn), encoding="utf-8")
+        temporary.write_text(render(analysis, drawn, paged), encoding="utf-8")
     return page

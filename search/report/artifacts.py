@@ -1,5 +1,6 @@
 """Files of single trials and of the brain data: RDMs and predicted frames, read when they are there."""
 
+import contextlib
 import zipfile
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -8,6 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from search.report.tables import SearchTables
+
+LOG = "log.txt"
+LINE_BYTES = 400  # of a long line
 
 
 @dataclass(frozen=True)
@@ -71,12 +75,26 @@ def read_rdm(tables: SearchTables, tid: int, labels: NDArray[np.str_] | None = N
 
 def read_predictions(tables: SearchTables, tid: int) -> Predictions | None:
     """Predicted frames of a trial, or None."""
-    arrays = _arrays(_folder(tables, tid) / "predictions.npz", ("true", "predicted"))
+    arrays = _arrays(predictions_file(tables, tid), ("true", "predicted"))
     if arrays is None or arrays["true"].shape != arrays["predicted"].shape or arrays["true"].ndim != 5:
         return None
     clips = arrays.get("clip")
     names = [""] * len(arrays["true"]) if clips is None else [str(clip) for clip in np.atleast_1d(clips)]
     return Predictions(arrays["true"], arrays["predicted"], names)
+
+
+def predictions_file(tables: SearchTables, tid: int) -> Path:
+    """Where the predicted frames of a trial are, if they are."""
+    return _folder(tables, tid) / "predictions.npz"
+
+
+def log_tail(tables: SearchTables, tid: int, lines: int) -> list[str]:
+    """The last lines of a trial's log, beside its exported files or in the search's own folder; [] without one."""
+    for path in (_folder(tables, tid) / LOG, tables.directory.parent / "trials" / f"{tid:06d}" / LOG):
+        with contextlib.suppress(OSError), path.open("rb") as file:
+            file.seek(max(0, file.seek(0, 2) - lines * LINE_BYTES))
+            return file.read().decode(errors="replace").splitlines()[-lines:]
+    return []
 
 
 def best_networks(tables: SearchTables, metric: str, count: int, *, ascending: bool = False) -> list[int]:

@@ -3,11 +3,10 @@
 import base64
 import gzip
 import json
+from collections.abc import Collection
 from functools import cache
-from pathlib import Path
 from typing import Any
 
-import jinja2
 from plotly.offline import get_plotlyjs
 
 from search.report import captions, comparison, paper, summary, trial_rows, wording
@@ -16,12 +15,11 @@ from search.report.drawings import Drawing
 from search.report.figures import frames
 from search.report.figures.frames import Strip
 from search.report.notices import notices
-from search.report.palette import DARK, LIGHT, css_variables
 from search.report.references import reference_table
 from search.report.sample import ILLUSTRATIVE_BELOW
 from search.report.summaries import PAPERS
+from search.report.templates import environment, script_json, source, style
 
-HERE = Path(__file__).parent
 SCRIPTS = ("trial_table.js", "page.js")
 
 
@@ -31,15 +29,11 @@ def packed_plotly() -> str:
     return base64.b64encode(gzip.compress(get_plotlyjs().encode("utf-8"), 9, mtime=0)).decode("ascii")
 
 
-def render(analysis: Analysis, drawn: list[Drawing]) -> str:
-    """The whole page as HTML."""
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(HERE), autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True,
-        lstrip_blocks=True,
-    )  # fmt: skip
-    environment.filters |= {"number": wording.number, "duration": wording.duration, "flat": wording.flat}
+def render(analysis: Analysis, drawn: list[Drawing], paged: Collection[int] = ()) -> str:
+    """The whole page as HTML; the trials `paged` have pages of their own beside it."""
     figures = {d.name: d.interactive(d.data) for d in drawn if d.interactive is not None}
-    return environment.get_template("page.html.j2").render(_context(analysis, drawn), figures=_script_json(figures))
+    context = _context(analysis, drawn) | _trial_table(analysis, paged)
+    return environment().get_template("page.html.j2").render(context, figures=script_json(figures))
 
 
 def _context(analysis: Analysis, drawn: list[Drawing]) -> dict[str, Any]:
@@ -50,10 +44,8 @@ def _context(analysis: Analysis, drawn: list[Drawing]) -> dict[str, Any]:
         "record": record,
         "analysis": analysis,
         "account": analysis.account,
-        "css": (HERE / "page.css").read_text(encoding="utf-8"),
-        "script": "\n".join((HERE / name).read_text(encoding="utf-8") for name in SCRIPTS),
-        "light": css_variables(LIGHT),
-        "dark": css_variables(DARK),
+        "style": style(),
+        "script": "\n".join(source(name) for name in SCRIPTS),
         "plotly": packed_plotly(),
         "drawn": {drawing.name: drawing.data for drawing in drawn},
         "metrics": analysis.tables.metrics,
@@ -63,9 +55,6 @@ def _context(analysis: Analysis, drawn: list[Drawing]) -> dict[str, Any]:
         "facts": summary.facts(analysis),
         "best": summary.best_table(analysis),
         "notices": notices(analysis),
-        "trial_count": len(analysis.tables.trials),
-        "trial_data": _script_json(trial_rows.trial_table(analysis.tables) | {"pages": False}),
-        "pages": False,
         "countings": _countings(analysis),
         "replicate_rows": analysis.replicates.to_dict("records"),
         "reference_rows": references.to_dict("records"),
@@ -82,6 +71,11 @@ def _context(analysis: Analysis, drawn: list[Drawing]) -> dict[str, Any]:
         "provenance": json.dumps(record.provenance, indent=2, ensure_ascii=False, default=str),
         "config": json.dumps(record.config, indent=2, ensure_ascii=False, default=str),
     }
+
+
+def _trial_table(analysis: Analysis, paged: Collection[int]) -> dict[str, Any]:
+    data = script_json(trial_rows.trial_table(analysis.tables) | {"paged": list(paged)})
+    return {"trial_count": len(analysis.tables.trials), "trial_data": data, "paged": len(paged)}
 
 
 def _countings(analysis: Analysis) -> list[dict[str, Any]]:
@@ -121,8 +115,3 @@ def _strip(strip: Strip) -> dict[str, Any]:
         "width": width,
         "height": height,
     }
-
-
-def _script_json(value: Any) -> str:
-    """JSON that cannot end the script element that holds it."""
-    return json.dumps(value, separators=(",", ":"), allow_nan=False, default=float).replace("<", "\\u003c")

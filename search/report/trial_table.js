@@ -3,10 +3,11 @@
 (() => {
   const source = document.getElementById("trials-data");
   if (!source) return;
-  const { columns, curves, pages } = JSON.parse(source.textContent);
+  const { columns, curves, paged } = JSON.parse(source.textContent);
   const ROWS = 100, NOTHING = "–";
   const $ = (id) => document.getElementById(id);
-  const table = $("trial-table"), body = table.tBodies[0], filter = $("trial-filter"), stateChoice = $("trial-state");
+  const table = $("trial-table"), body = table.tBodies[0], pages = new Set(paged);
+  const filter = $("trial-filter"), stateChoice = $("trial-state");
   const plainName = (text) => text.toLowerCase().replace(/[^a-z0-9]/g, "");
   const names = columns.map((column) => plainName(column.title));
   const count = columns[0].values.length;
@@ -62,7 +63,7 @@
       if (curves.lengths[row]) made.append(curve(row));
     } else if (column.kind === "tid") {
       made.scope = "row";
-      made.append(pages ? Object.assign(document.createElement("a"), { href: `trials/${value.padStart(6, "0")}.html`, textContent: value }) : value);
+      made.append(pages.has(column.values[row]) ? Object.assign(document.createElement("a"), { href: `trials/${value.padStart(6, "0")}.html`, textContent: value }) : value);
     } else if (column.kind === "state") {
       made.append(Object.assign(document.createElement("span"), { className: `state ${column.values[row].toLowerCase()}`, textContent: value }));
     } else {

@@ -24,6 +24,7 @@ from search.report.tables import SearchTables
 
 ALL_CURVES_UP_TO = 300
 BEST_SHOWN = 20
+WORTH_QUANTILES = 10
 QUANTILES = (0.1, 0.25, 0.5, 0.75, 0.9)
 
 
@@ -69,7 +70,7 @@ def prepare(tables: SearchTables, best: int | None, trivial: tuple[str, float] |
     networks = points["tid"].nunique()
     bands: dict[str, pd.DataFrame] = {}
     if networks > ALL_CURVES_UP_TO:
-        bands = {metric: _quantiles(points, metric) for metric in metrics}
+        bands = {metric: quantiles(points, metric) for metric in metrics}
         ranked = tables.trials.sort_values("hms", ascending=False, na_position="last")["tid"].head(BEST_SHOWN)
         points = points[points["tid"].isin(ranked)]
     finishes = tables.finished[["tid", "finish"]]
@@ -85,11 +86,11 @@ def prepare(tables: SearchTables, best: int | None, trivial: tuple[str, float] |
     return Curves(points, stops, bands, best, levels, networks, metrics)
 
 
-def _quantiles(points: pd.DataFrame, metric: str) -> pd.DataFrame:
+def quantiles(points: pd.DataFrame, metric: str) -> pd.DataFrame:
+    """`QUANTILES` of a metric, columns, by epoch; without epochs that too few networks reached."""
     grouped = points.dropna(subset=[metric]).groupby("epoch")[metric]
     table = grouped.quantile(np.array(QUANTILES)).unstack()
-    # An epoch that only a handful of networks reached has no quantiles worth the name.
-    return table[grouped.size() >= 10]
+    return table[grouped.size() >= WORTH_QUANTILES]
 
 
 def _log_scale(curves: Curves, metric: str) -> bool:

@@ -58,7 +58,8 @@ def open_page(browser: Browser) -> Iterator[Callable[..., tuple[Page, list[str]]
         page.on("pageerror", lambda error: complaints.append(str(error)))
         page.on("request", lambda request: complaints.append(request.url) if request.url.startswith("http") else None)
         page.goto(path.as_uri())
-        page.wait_for_selector("html[data-ready]", timeout=60_000)
+        if path.name == "report.html":
+            page.wait_for_selector("html[data-ready]", timeout=60_000)
         return page, complaints
 
     yield opened

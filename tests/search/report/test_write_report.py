@@ -76,6 +76,8 @@ def test_the_files_of_a_report(write_tables: WriteTables, tmp_path: Path) -> Non
     tables = "table1 correlations undefined time table1_undefined_scored correlations_undefined_scored replicates"
     expected = {"report.html"} | {f"figures/{name}.{kind}" for name in figures for kind in ("png", "pdf")}
     expected |= {f"tables/{name}.csv" for name in [*tables.split(), "trials", "epochs"]}
+    expected |= {"trials/style.css"} | {f"trials/{tid:06d}.html" for tid in range(12)}
+    expected |= {f"trials/{file.parent.name}.png" for file in folder.glob("trials/*/predictions.npz")}
     files = {file.relative_to(page.parent).as_posix(): file for file in page.parent.rglob("*") if file.is_file()}
     assert set(files) == expected
     assert all(file.stat().st_size > 100 for file in files.values())
