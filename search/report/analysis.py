@@ -13,6 +13,7 @@ from search.report.artifacts import Brain, Predictions, best_networks, read_brai
 from search.report.beaten import BeatenBaseline, beaten_baseline
 from search.report.compared import Compared, compared
 from search.report.correlations import correlations
+from search.report.early_stopping.replay import EarlyStopping, early_stopping
 from search.report.epoch_rule import EpochRule
 from search.report.reliability import replicate_table
 from search.report.sample import LAST, Sample, networks, points, undefined_networks
@@ -63,6 +64,7 @@ class Analysis:
     best: Best
     brain: Brain | None
     beaten: BeatenBaseline | None
+    early_stopping: EarlyStopping
 
     @property
     def random_sample(self) -> bool:
@@ -121,6 +123,7 @@ def analyse(tables: SearchTables, rule: EpochRule = LAST) -> Analysis:
         best=_best(tables, ranking, brain),
         brain=brain,
         beaten=beaten_baseline(tables, brain),
+        early_stopping=early_stopping(tables),
     )
 
 

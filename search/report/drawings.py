@@ -8,7 +8,19 @@ from typing import Any
 from matplotlib.figure import Figure
 
 from search.report.analysis import Analysis
-from search.report.figures import bars, curves, frames, matrix, rdms, replicates, scatter
+from search.report.figures import (
+    bars,
+    curves,
+    equal_budget,
+    frames,
+    matrix,
+    rdms,
+    replicates,
+    scatter,
+    small_multiples,
+    thresholds,
+    time_saved,
+)
 from search.report.figures.bars import Bars
 from search.report.figures.style import Spec, print_settings, save
 from search.report.wording import duration, number, share
@@ -33,6 +45,7 @@ def drawings(analysis: Analysis) -> list[Drawing]:
     rows, table = analysis.defined.rows, analysis.defined.correlations
     candidates = [
         Drawing("curves", curves.prepare(tables, first, analysis.best_trivial), curves.interactive, curves.printed),
+        *_early_stopping(analysis),
         Drawing("scatter", scatter.prepare(rows, table), scatter.interactive, scatter.printed),
         Drawing("correlations", matrix.prepare(table, tables.metrics), matrix.interactive, matrix.printed),
         Drawing(
@@ -53,6 +66,20 @@ def print_all(drawn: list[Drawing], folder: Path) -> list[Path]:
     """Write every drawing as PNG and PDF into `folder`."""
     with print_settings():
         return [path for drawing in drawn for path in save(drawing.printed(drawing.data), folder, drawing.name)]
+
+
+def _early_stopping(analysis: Analysis) -> list[Drawing]:
+    tables, early = analysis.tables, analysis.early_stopping
+    compare, guide = tables.record.random_sample, tables.metrics.get(early.guide)
+    if guide is None:
+        return []
+    figures = {
+        "saved": (time_saved, time_saved.prepare(early, compare=compare)),
+        "budget": (equal_budget, equal_budget.prepare(early, guide)),
+        "thresholds": (thresholds, thresholds.prepare(early, guide, tables.metrics.get("accuracy"), compare=compare)),
+        "networks": (small_multiples, small_multiples.prepare(tables, early)),
+    }
+    return [Drawing(f"early_stopping_{n}", data, m.interactive, m.printed) for n, (m, data) in figures.items()]
 
 
 def _baselines(analysis: Analysis) -> Bars | None:

@@ -23,6 +23,7 @@ def export_tables(analysis: Analysis, folder: Path) -> list[Path]:
     if analysis.scored is not None:
         tables["table1_undefined_scored"] = analysis.scored.table_1
         tables["correlations_undefined_scored"] = analysis.scored.correlations
+    tables |= {name: table for name, table in analysis.early_stopping.tables.items() if len(table)}
     references = reference_table(analysis)
     if len(references):
         tables["references"] = references

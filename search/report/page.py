@@ -12,6 +12,7 @@ from plotly.offline import get_plotlyjs
 from search.report import captions, comparison, paper, summary, trial_rows, wording
 from search.report.analysis import Analysis
 from search.report.drawings import Drawing
+from search.report.early_stopping import page_rows
 from search.report.figures import frames
 from search.report.figures.frames import Strip
 from search.report.notices import notices
@@ -60,6 +61,7 @@ def _context(analysis: Analysis, drawn: list[Drawing]) -> dict[str, Any]:
         "reference_rows": references.to_dict("records"),
         "reference_columns": [column for column in references.columns if column not in ("model", "tid")],
         "undefined_rows": analysis.undefined.to_dict("records"),
+        "early": page_rows.context(analysis.tables, analysis.early_stopping),
         "strips": [_strip(strip) for strip in strips],
         "blocks": next((d.data.blocks for d in drawn if d.name == "rdms"), []),
         "paper": paper,

@@ -26,10 +26,16 @@ def correlation_matrix(columns: Floats) -> Floats:
 
 def bootstrap_matrices(columns: Floats, *, resamples: int, seed: int) -> Floats:
     """Spearman matrices (resamples, V, V) of rows drawn with replacement; the same seed gives the same draws."""
-    n, variables = columns.shape
+    n = len(columns)
     draws = np.random.default_rng(seed).multinomial(n, np.full(n, 1.0 / n), size=resamples).astype(np.float64)
+    return resampled_matrices(columns, draws)
+
+
+def resampled_matrices(columns: Floats, counts: Floats) -> Floats:
+    """Spearman matrices (B, V, V) of resamples in which row i of `columns` (n, V) is present `counts[b, i]` times."""
+    n, variables = columns.shape
     step = max(1, _CHUNK_VALUES // max(1, n * variables))
-    parts = [_weighted(columns, draws[start : start + step]) for start in range(0, resamples, step)]
+    parts = [_weighted(columns, counts[start : start + step]) for start in range(0, len(counts), step)]
     return np.concatenate(parts)
 
 
