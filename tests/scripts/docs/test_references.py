@@ -5,7 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from metrics.registry import METRICS
 from search.config import searchable_names
+from search.export import result_columns
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -78,3 +80,8 @@ def test_the_page_names_every_hyperparameter_that_can_be_sampled():
     page = (ROOT / "docs" / "reference" / "configuration.md").read_text(encoding="utf-8")
     kinds = {name.rstrip("0123456789") for name in searchable_names(4)}
     assert [kind for kind in kinds if kind not in page] == []
+
+
+def test_the_page_of_tables_has_every_column_that_all_trials_have():
+    page = (ROOT / "docs" / "reference" / "tables.md").read_text(encoding="utf-8")
+    assert [column for column in result_columns(METRICS) if f"`{column}`" not in page] == []

@@ -1,12 +1,16 @@
 from collections.abc import Callable
 from pathlib import Path
 
+import nbformat
 import numpy as np
 import pytest
+from nbclient import NotebookClient
 
 from search.errors import UsageError
-from search.report import load, load_rdm
+from search.report import analyse, load, load_rdm, read_tables
+from search.report.exports import export_tables
 
+NOTEBOOK = Path(__file__).parents[3] / "docs" / "notebooks" / "reading_a_search.ipynb"
 WriteTables = Callable[..., Path]
 
 
@@ -39,3 +43,16 @@ def test_what_is_not_there_is_named(write_tables: WriteTables) -> None:
     (folder / "brain.npz").unlink()
     with pytest.raises(UsageError, match=r"holds no brain\.npz.*hms export invented"):
         load_rdm(folder)
+
+
+def test_the_notebook_of_the_docs_runs_and_draws(write_tables: WriteTables, tmp_path: Path) -> None:
+    folder = tmp_path / "results" / "quickstart"
+    folder.mkdir(parents=True)
+    write_tables(trials=12, diverged=1, collapsed=1).rename(folder / "tables")
+    export_tables(analyse(read_tables(folder)), folder / "report" / "tables")
+    notebook = nbformat.read(NOTEBOOK, as_version=4)
+    NotebookClient(notebook, timeout=120, resources={"metadata": {"path": str(tmp_path)}}).execute()
+    outputs = [output for cell in notebook.cells if cell.cell_type == "code" for output in cell.outputs]
+    assert sum("image/png" in output.get("data", {}) for output in outputs) == 2
+    assert sum("text/html" in output.get("data", {}) for output in outputs) == 4
+    assert not [output for output in outputs if output.output_type == "stream"]
