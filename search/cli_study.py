@@ -30,7 +30,7 @@ def power(
     sd_unit_by_set: Annotated[float, typer.Option(help="SD of image sets within a unit, log-odds")] = 0.6,
     alpha: Annotated[float, typer.Option(help="level of the two-sided test")] = 0.05,
     simulations: Annotated[int, typer.Option(help="simulated studies for each number; at least 5000")] = 10_000,
-    seed: Annotated[int, typer.Option(min=0)] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="of the simulations")] = 0,
     as_json: Json = False,
 ) -> None:
     """How likely a study is to find a difference in accuracy between two conditions of other participants.
