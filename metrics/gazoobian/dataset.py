@@ -43,6 +43,9 @@ Progress = Callable[[str, int, int], None]
 Row = dict[str, Any]
 Run = Callable[[Callable[[Any], Any], Sequence[Any]], Iterator[Any]]
 
+# A core traces about 1.3 million rays a second; other processes take a second to start.
+_RAYS_ALONE = 2_000_000
+
 
 @dataclass(frozen=True)
 class _Task:
@@ -71,8 +74,8 @@ def prepare_gazoobian(
     """Make the set below `root`, or complete what is there, and read it.
 
     The families share the objects as evenly as they can. Images that exist are kept when they are whole and what the
-    manifest lists. `dials`: widths other than the preset's, see `views.turned`. `workers` processes (all usable cores
-    when None; 1 stays in this process). With more, a script that calls this needs the usual
+    manifest lists. `dials`: widths other than the preset's, see `views.turned`. `workers` processes; when None all
+    usable cores, but for a small set this process alone. With more than 1, a script that calls this needs the usual
     `if __name__ == "__main__":`, as processes are spawned.
     Raises `StimuliError` for impossible settings and for a folder that holds another set.
     """
@@ -88,7 +91,7 @@ def prepare_gazoobian(
                 return found
         known = _listed(root / "manifest.csv")
     report = progress or (lambda what, done, total: None)
-    count = min(workers or _usable_cores(), objects)
+    count = min(workers or _useful_workers(settings), objects)
     with _mapper(count) as run:
         members = _draw(settings, run, report)
         rows = _render_all(root, settings, members, known, run, report)
@@ -205,6 +208,11 @@ def _write_png(image: Image.Image, file: Path) -> None:
     except OSError as error:
         temporary.unlink(missing_ok=True)
         raise StimuliError(f"{file} cannot be written ({error}). Free some space, then run again: {PREPARE}") from error
+
+
+def _useful_workers(settings: Settings) -> int:
+    rays = settings.objects * settings.views * settings.height * settings.width * settings.samples
+    return 1 if rays < _RAYS_ALONE else _usable_cores()
 
 
 def _usable_cores() -> int:

@@ -1,4 +1,4 @@
-"""A laboratory's server: a real `mongod` that asks for TLS and a password, with users of different rights."""
+"""Prepared data that tests share; a laboratory's server: a real `mongod` that asks for TLS and a password."""
 
 import os
 import shutil
@@ -13,8 +13,11 @@ from urllib.parse import quote_plus
 import pytest
 from pymongo import MongoClient
 
+from metrics.stimuli92 import prepare_stimuli92
+from prednet.data.demo import prepare_demo
 from search.mongod import find_mongod
 from search.mongod.process import free_port
+from search.paths import stimuli_path
 
 ROOT_PASSWORD = "r00t-of-the-laboratory"
 ROLES = {
@@ -23,6 +26,18 @@ ROLES = {
     "nobody": [],
     "inserter": [{"role": "inserter", "db": "hms"}],
 }
+
+
+@pytest.fixture(scope="session")
+def small_data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An `HMS_DATA` with the 92 stimuli and the demo at 24x32, which tests may add to and change nothing of."""
+    given = os.environ.get("HMS_TEST_DATA")
+    if not given:
+        pytest.skip("HMS_TEST_DATA is not set: it holds the 92 stimuli and the human RDMs")
+    root = tmp_path_factory.mktemp("data")
+    prepare_stimuli92(stimuli_path(root), source=Path(given) / "human92")
+    prepare_demo(root / "video" / "demo-24x32", height=24, width=32)
+    return root
 
 
 @dataclass

@@ -12,8 +12,8 @@ from typer.testing import CliRunner
 from metrics.errors import StimuliError
 from metrics.hms import hms
 from metrics.rdm import correlation_rdm
-from metrics.stimuli92 import load_stimuli92, prepare_stimuli92, resize_stimuli
-from metrics.stimulus_sets import prepare_brain
+from metrics.stimuli92 import load_stimuli92, resize_stimuli
+from metrics.stimulus_sets import open_stimuli, prepare_brain
 from prednet.checkpoint import save_checkpoint
 from prednet.config import PredNetConfig
 from prednet.features import static_clip_features
@@ -21,7 +21,8 @@ from prednet.model import PredNet
 from search.cli_score import app
 from search.errors import UsageError
 from search.full_hms import HmsOptions, prednet_grid, score_features_file, score_weights_fully
-from search.paths import brain_path, stimuli_path
+from search.hms_target import load_target
+from search.paths import brain_path, data_root
 from search.score_features import load_function_network, score_function
 
 NETWORKS = """\
@@ -75,7 +76,7 @@ search: {name: tiny}
 space: {learning_rate: {choice: [1e-3]}}
 data: {dataset: demo, height: 24, width: 32}
 training: {nt: 4}
-metrics: {mse: {max_windows: 2}, matching: {objects: 16, views: 6, trials: 20, gallery: 12, same_family: 3, frames: 3}}
+metrics: {mse: {max_windows: 2}, matching: {objects: 16, views: 12, trials: 20, gallery: 12, same_family: 3, frames: 3}}
 """
 
 
@@ -84,15 +85,28 @@ def quiet(what, done, total):
 
 
 @pytest.fixture
-def home(tmp_path, monkeypatch):
-    """A folder with prepared stimuli and a file of networks, which is the current one."""
-    given = os.environ.get("HMS_TEST_DATA")
-    if not given:
-        pytest.skip("HMS_TEST_DATA is not set: it holds the 92 stimuli and the human RDMs")
-    monkeypatch.setenv("HMS_DATA", str(tmp_path / "data"))
-    prepare_stimuli92(stimuli_path(tmp_path / "data"), Path(given) / "human92")
+def home(small_data, tmp_path, monkeypatch):
+    """The 92 stimuli are prepared; the current folder is one of the test's own."""
+    monkeypatch.setenv("HMS_DATA", str(small_data))
     monkeypatch.chdir(tmp_path)
     return tmp_path
+
+
+@pytest.fixture
+def small(tmp_path, monkeypatch):
+    """A prepared brain `small`: 18 images, two batches of a network, and two people's two sessions."""
+    monkeypatch.setenv("HMS_DATA", str(tmp_path / "data"))
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(4)
+    labels = [f"s{number}" for number in range(18, 0, -1)]
+    (tmp_path / "shown").mkdir()
+    for label in labels:
+        Image.fromarray(rng.integers(0, 256, (12, 12, 3), dtype=np.uint8)).save(tmp_path / "shown" / f"{label}.png")
+    pairs = rng.random((4, 18 * 17 // 2))
+    np.savez(tmp_path / "small.npz", labels=np.array(labels), rdms=pairs, subjects=np.array(["ann", "ann", "bo", "bo"]))
+    folder = brain_path(tmp_path / "data", "small")
+    prepare_brain(folder.parent, tmp_path / "small.npz", name="small", images=tmp_path / "shown")
+    return open_stimuli(folder)
 
 
 @pytest.fixture
@@ -117,19 +131,28 @@ def test_features_in_any_order_have_the_oracles_hms(home):
     with np.load(data / "oracle_features.npz") as arrays:
         pool, conv = arrays["features_pixels_pool25"][order], arrays["features_random_conv_seed0"][order]
     path = features_file(home / "f.npz", labels=labels[order], pool=pool.reshape(92, 7, 7, 3), conv=conv)
-    text = score_features_file(path, HmsOptions(out=home / "out"), quiet)
-    found = json.loads((home / "out" / "hms.json").read_text())
+    found = json.loads(score_features_file(path, HmsOptions(as_json=True), quiet))
     by_layer = {part["layer"]: part["result"]["value"] for part in found["parts"]}
     assert by_layer["pool"] == pytest.approx(oracle["pixels_pool25"]["spearman"], abs=1e-10)
     assert by_layer["conv"] == pytest.approx(oracle["random_conv_seed0"]["spearman"], abs=1e-10)
-    assert f"HMS  {found['hms']['value']:.4f}" in text and "best image baseline, silhouette (0.1247)" in text
-    written = {path.name for path in (home / "out").iterdir()}
+    against = found["against_baseline"]
+    assert against["baseline"] == "silhouette" and against["baseline_hms"] == pytest.approx(0.1247, abs=5e-5)
+    monkey = load_target("monkey_it", None, data_root(), quiet)
+    assert len(monkey.reference.people) == 1 and np.array_equal(monkey.models["monkey IT"], monkey.reference.rdm)
+
+
+def test_the_text_and_the_files_of_a_report(small, tmp_path):
+    features = np.random.default_rng(1).normal(size=(18, 30))
+    path = features_file(tmp_path / "f.npz", labels=np.array(small.labels)[::-1], features=features)
+    text = score_features_file(path, HmsOptions("small", out=tmp_path / "out"), quiet)
+    found = json.loads((tmp_path / "out" / "hms.json").read_text())
+    assert f"HMS  {found['hms']['value']:.4f}" in text and "compared with small (people: 2, RDMs: 4" in text
+    assert f"best image baseline, {found['against_baseline']['baseline']} (" in text
+    written = {path.name for path in (tmp_path / "out").iterdir()}
     figures = {f"{name}.{suffix}" for name in ("rdms", "mds", "dendrogram") for suffix in ("png", "pdf")}
     assert figures | {"hms.json", "layers.csv", "comparators.csv", "rdm.npz"} <= written
-    rows = list(csv.DictReader((home / "out" / "people.csv").open()))
-    assert len(rows) == 8 + 4
-    monkey = json.loads(score_features_file(path, HmsOptions(reference="monkey_it", as_json=True), quiet))
-    assert monkey["reference"]["people"] == 1 and monkey["baselines"]["monkey IT"] == pytest.approx(1)
+    rows = list(csv.DictReader((tmp_path / "out" / "people.csv").open()))
+    assert len(rows) == 4 + 2
 
 
 @pytest.mark.parametrize(
@@ -162,39 +185,35 @@ def test_no_file_and_no_archive(tmp_path):
         score_features_file(tmp_path / "bare.npy", HmsOptions(), quiet)
 
 
-def test_other_labels_and_other_references(home):
+def test_other_labels_and_other_references(small, tmp_path):
     labels = np.array([f"item {number}" for number in range(12)])
     features = np.random.default_rng(1).normal(size=(12, 30))
-    path = features_file(home / "mine.npz", labels=labels, features=features)
-    with pytest.raises(
-        UsageError, match=r"Labels do not match .* '01_human_body' to '92_artificial_object', the file 12"
-    ):
-        score_features_file(path, HmsOptions(), quiet)
+    path = features_file(tmp_path / "mine.npz", labels=labels, features=features)
+    with pytest.raises(UsageError, match=r"Labels do not match .* has 18 stimuli, 's18' to 's1', the file 12"):
+        score_features_file(path, HmsOptions("small"), quiet)
     rdm = 1 - np.corrcoef(features)
-    np.savez(home / "brain.npz", labels=labels[::-1], rdm=rdm[::-1, ::-1])
-    found = json.loads(score_features_file(path, HmsOptions(str(home / "brain.npz"), as_json=True), quiet))
+    np.savez(tmp_path / "brain.npz", labels=labels[::-1], rdm=rdm[::-1, ::-1])
+    found = json.loads(score_features_file(path, HmsOptions(str(tmp_path / "brain.npz"), as_json=True), quiet))
     assert found["hms"]["value"] == pytest.approx(1, abs=1e-12)
     assert found["categories"] == [] and found["baselines"] == {}
-    text = score_features_file(path, HmsOptions(str(home / "brain.npz"), out=home / "figures"), quiet)
-    assert "compared with brain (people: 1" in text and (home / "figures" / "dendrogram.pdf").exists()
     with pytest.raises(StimuliError, match="the brain `nobody` is not prepared"):
         score_features_file(path, HmsOptions("nobody"), quiet)
 
 
-def test_a_torch_network_has_the_hms_of_its_features(home, networks):
+def test_a_torch_network_has_the_hms_of_its_features(small, networks, tmp_path):
     given = f"{networks}:net"
-    found = json.loads(score_function(given, "48x64", "stretch", HmsOptions(as_json=True), quiet))
-    stimuli = load_stimuli92(stimuli_path(home / "data"))
-    images = resize_stimuli(stimuli.images, 48, 64)
+    found = json.loads(score_function(given, "24x28", "stretch", HmsOptions("small", as_json=True), quiet))
+    images = resize_stimuli(small.images, 24, 28)
     with torch.inference_mode():
         shown = torch.from_numpy(images.transpose(0, 3, 1, 2).copy()).float() / 255
         layers = load_function_network(given)(shown)
     features = np.concatenate([values.flatten(1).numpy() for values in layers.values()], axis=1)
-    assert found["hms"]["value"] == pytest.approx(hms(correlation_rdm(features), stimuli.human_rdm).value, abs=1e-6)
+    assert found["hms"]["value"] == pytest.approx(hms(correlation_rdm(features), small.human_rdm).value, abs=1e-6)
     assert [part["layer"] for part in found["parts"]] == ["first", "second"]
-    text = score_function(f"{networks}:constant", "8x8", "stretch", HmsOptions(out=home / "out"), quiet)
-    assert "undefined (undefined_constant)" in text and not (home / "out" / "rdms.png").exists()
-    assert json.loads((home / "out" / "hms.json").read_text())["hms"]["value"] is None
+    options = HmsOptions("small", out=tmp_path / "out")
+    text = score_function(f"{networks}:constant", "8x8", "stretch", options, quiet)
+    assert "undefined (undefined_constant)" in text and not (tmp_path / "out" / "rdms.png").exists()
+    assert json.loads((tmp_path / "out" / "hms.json").read_text())["hms"]["value"] is None
 
 
 @pytest.mark.parametrize(
@@ -222,34 +241,25 @@ def test_functions_that_make_no_network(networks, named, message):
         ("flat", r"layer 'features' is torch.float32 of shape \(16,\) for 16 images"),
     ],
 )
-def test_networks_that_return_no_features(home, networks, function, message):
+def test_networks_that_return_no_features(small, networks, function, message):
     with pytest.raises(UsageError, match=message):
-        score_function(f"{networks}:{function}", "16x16", "stretch", HmsOptions(), quiet)
+        score_function(f"{networks}:{function}", "16x16", "stretch", HmsOptions("small"), quiet)
     with pytest.raises(UsageError, match="--size 16 is no size"):
-        score_function(f"{networks}:{function}", "16", "stretch", HmsOptions(), quiet)
+        score_function(f"{networks}:{function}", "16", "stretch", HmsOptions("small"), quiet)
 
 
-def test_a_network_is_shown_the_images_that_a_reference_was_prepared_with(tmp_path, networks, monkeypatch):
-    monkeypatch.setenv("HMS_DATA", str(tmp_path / "data"))
-    rng, labels = np.random.default_rng(4), ["dog", "cup", "face", "tree", "hand"]
-    images = rng.integers(0, 256, (5, 12, 12, 3), dtype=np.uint8)
-    (tmp_path / "shown").mkdir()
-    for label, image in zip(labels, images, strict=True):
-        Image.fromarray(image).save(tmp_path / "shown" / f"{label}.png")
-    features = images.transpose(0, 3, 1, 2).reshape(5, -1) / 255
-    other = 1 - np.corrcoef(rng.normal(size=(5, 20)))
-    for name, rdm in (("same", 1 - np.corrcoef(features)), ("other", (other + other.T) / 2)):
-        np.savez(tmp_path / f"{name}.npz", labels=np.array(labels), rdm=rdm)
-        shown = tmp_path / "shown" if name == "same" else None
-        prepare_brain(brain_path(tmp_path / "data", name).parent, tmp_path / f"{name}.npz", name=name, images=shown)
-    found = json.loads(
-        score_function(f"{networks}:pixels", "12x12", "stretch", HmsOptions("same", as_json=True), quiet)
-    )
-    assert found["hms"]["value"] == pytest.approx(1, abs=1e-9) and found["reference"]["stimuli"] == 5
+def test_a_network_is_shown_the_images_that_a_reference_was_prepared_with(small, networks, tmp_path):
+    rdm = correlation_rdm(small.images.transpose(0, 3, 1, 2).reshape(18, -1))
+    np.savez(tmp_path / "it.npz", labels=np.array(small.labels), rdm=rdm)
+    folder = brain_path(tmp_path / "data", "it").parent
+    prepare_brain(folder, tmp_path / "it.npz", name="it", images=tmp_path / "shown")
+    prepare_brain(folder, tmp_path / "it.npz", name="unseen")
+    found = json.loads(score_function(f"{networks}:pixels", "12x12", "stretch", HmsOptions("it", as_json=True), quiet))
+    assert found["hms"]["value"] == pytest.approx(1, abs=1e-9) and found["reference"]["stimuli"] == 18
     assert found["baselines"]["pixels"] == pytest.approx(1, abs=1e-9)
     assert "silhouette" not in found["baselines"] and list(found["controlled"]) == ["pixels"]
-    with pytest.raises(StimuliError, match="other has no images, which a network must be shown"):
-        score_function(f"{networks}:pixels", "12x12", "stretch", HmsOptions("other"), quiet)
+    with pytest.raises(StimuliError, match="unseen has no images, which a network must be shown"):
+        score_function(f"{networks}:pixels", "12x12", "stretch", HmsOptions("unseen"), quiet)
 
 
 @pytest.mark.parametrize(

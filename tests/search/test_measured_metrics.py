@@ -1,7 +1,6 @@
 """A real PredNet on real stimuli: the example of docs/metrics.md as somebody else's package, and further references."""
 
 import importlib
-import os
 import re
 import sys
 from pathlib import Path
@@ -44,14 +43,9 @@ def example(page: str) -> str:
     return re.search(r"```python\n(.*?)```", text.split(PAGES[page])[1], re.DOTALL)[1]
 
 
-@pytest.fixture(scope="module")
-def root(tmp_path_factory):
-    given = os.environ.get("HMS_TEST_DATA")
-    if not given:
-        pytest.skip("HMS_TEST_DATA is not set: it holds the 92 stimuli and the human RDMs")
-    folder = tmp_path_factory.mktemp("data")
-    prepare_stimuli92(stimuli_path(folder), source=Path(given) / "human92")
-    return folder
+@pytest.fixture
+def root(small_data):
+    return small_data
 
 
 @pytest.fixture

@@ -1,17 +1,12 @@
 """The real learner on real video: continued anywhere, it ends with the weights of an unbroken run, bit by bit."""
 
-import os
-from pathlib import Path
-
 import pytest
 import torch
 
-from metrics.stimuli92 import prepare_stimuli92
 from prednet.checkpoint import load_checkpoint, load_network, save_checkpoint
 from search.config_reader import parse_config
 from search.learning_curve import read_curve
 from search.order import Preempted, TrialOrder
-from search.paths import stimuli_path
 from search.prednet_learner import PredNetLearner
 
 CONFIG = {
@@ -27,14 +22,9 @@ CONFIG = {
 TRAINING = {"nt": 4, "epochs": 3, "batch_size": 2, "train_sequences": 5, "val_sequences": 3, "device": "cpu"}
 
 
-@pytest.fixture(scope="module")
-def root(tmp_path_factory):
-    given = os.environ.get("HMS_TEST_DATA")
-    if not given:
-        pytest.skip("HMS_TEST_DATA is not set: it holds the 92 stimuli and the human RDMs")
-    folder = tmp_path_factory.mktemp("data")
-    prepare_stimuli92(stimuli_path(folder), source=Path(given) / "human92")
-    return folder
+@pytest.fixture
+def root(small_data):
+    return small_data
 
 
 @pytest.fixture

@@ -1,18 +1,14 @@
 import json
-import os
 import re
-from pathlib import Path
 
 import pytest
 
-from metrics.stimuli92 import prepare_stimuli92
 from prednet.checkpoint import save_checkpoint
 from prednet.config import PredNetConfig
 from prednet.errors import CheckpointError
 from prednet.keras_export import save_keras_weights
 from prednet.model import PredNet
 from search.errors import UsageError
-from search.paths import stimuli_path
 from search.score import score_weights
 
 CONFIG = """\
@@ -20,7 +16,7 @@ search: {name: tiny}
 space: {learning_rate: {choice: [1e-3]}}
 data: {dataset: demo, height: 24, width: 32}
 training: {nt: 4}
-metrics: {mse: {max_windows: 2}, matching: {objects: 16, views: 6, trials: 20, gallery: 12, same_family: 3, frames: 3}}
+metrics: {mse: {max_windows: 2}, matching: {objects: 16, views: 12, trials: 20, gallery: 12, same_family: 3, frames: 3}}
 """
 
 
@@ -52,12 +48,8 @@ def keras(tmp_path):
     return write
 
 
-def test_original_weights_score_as_the_checkpoint_does(tmp_path, monkeypatch, config, keras):
-    given = os.environ.get("HMS_TEST_DATA")
-    if not given:
-        pytest.skip("HMS_TEST_DATA is not set: it holds the 92 stimuli and the human RDMs")
-    monkeypatch.setenv("HMS_DATA", str(tmp_path / "data"))
-    prepare_stimuli92(stimuli_path(tmp_path / "data"), Path(given) / "human92")
+def test_original_weights_score_as_the_checkpoint_does(small_data, tmp_path, monkeypatch, config, keras):
+    monkeypatch.setenv("HMS_DATA", str(small_data))
     model = PredNet(PredNetConfig((3, 4, 5)), seed=3)
     save_checkpoint(tmp_path / "network.pt", {"config": model.config.to_dict(), "model": model.state_dict()})
     rows = []
@@ -73,7 +65,7 @@ def test_original_weights_score_as_the_checkpoint_does(tmp_path, monkeypatch, co
     for name, label in (("accuracy", "accuracy  "), ("accuracy_light", "  light  ")):
         low, high = rows[0][f"{name}_low"], rows[0][f"{name}_high"]
         assert f"[{low:.3f}, {high:.3f}]" in next(line for line in text.splitlines() if line.startswith(label))
-    config.write_text(CONFIG.replace("views: 6", "views: 12, mode: legacy"))
+    config.write_text(CONFIG.replace("views: 12", "views: 12, mode: legacy"))
     text = score_weights(tmp_path / "w.hdf5", config, None, None, as_json=False, progress=quiet)
     assert re.search(r"\naccuracy .*; probe and target alike: 0\.\d{3}\)\n  distinct  .*\n  identical  ", text)
 
