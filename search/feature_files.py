@@ -1,6 +1,8 @@
 """A file of any network's features: labels and one array a layer, as `numpy.savez` writes them."""
 
+import unicodedata
 import zipfile
+import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -46,7 +48,11 @@ def read_features(path: Path) -> Features:
     labels = arrays.pop("labels")
     if labels.ndim != 1 or labels.dtype.kind not in "US":
         raise UsageError(f"{path}: `labels` is {labels.dtype} of shape {labels.shape}; give (n,) text: {HOW}")
-    names = tuple(text.decode() if isinstance(text, bytes) else str(text) for text in labels.tolist())
+    try:
+        texts = [text.decode() if isinstance(text, bytes) else str(text) for text in labels.tolist()]
+    except UnicodeDecodeError as error:
+        raise UsageError(f"{path}: `labels` are bytes that are no UTF-8 ({error}); give text: {HOW}") from None
+    names = tuple(unicodedata.normalize("NFC", text) for text in texts)  # as those of a reference
     if not arrays:
         raise UsageError(f"{path} has labels and nothing else: {HOW}")
     return Features(names, {layer: _flat(path, layer, values, len(names)) for layer, values in arrays.items()})
@@ -61,7 +67,7 @@ def _arrays(path: Path) -> dict[str, NDArray[np.generic]]:
             raise UsageError(f"{path} is one array without labels: {HOW}")
         with loaded as file:
             return {name: file[name] for name in file.files}
-    except (ValueError, EOFError, zipfile.BadZipFile, KeyError) as error:
+    except (ValueError, EOFError, zipfile.BadZipFile, zlib.error, KeyError) as error:
         raise UsageError(f"{path} cannot be read ({error}): {HOW}") from None
 
 

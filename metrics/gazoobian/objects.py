@@ -108,7 +108,7 @@ def pixel_digest(image: NDArray[np.uint8]) -> str:
 def read_manifest(file: Path) -> tuple[ObjectView, ...]:
     """Rows of a manifest, in its order. Raises `StimuliError` for a missing column or a value that is no number."""
     try:
-        with file.open(newline="", encoding="utf-8") as stream:
+        with file.open(newline="", encoding="utf-8-sig") as stream:
             reader = csv.DictReader(stream)
             missing = {"object", "view"} - set(reader.fieldnames or ())
             if missing:

@@ -221,7 +221,7 @@ def _check_shares(val: float, test: float) -> None:
 def _listed(file: Path, ids: Sequence[str]) -> frozenset[str]:
     """The ids in a list, one a line; `#` begins a comment. Raises DataError naming those that no clip has."""
     try:
-        lines = [line.strip() for line in file.read_text(encoding="utf-8", errors="replace").splitlines()]
+        lines = [line.strip() for line in file.read_text(encoding="utf-8-sig", errors="replace").splitlines()]
     except OSError as error:
         raise DataError(f"{shown(file)}: the list of test clips cannot be read: {error.strerror}") from error
     listed = [line.removesuffix(f"/{CLIP_FILE}") for line in lines if line and not line.startswith("#")]

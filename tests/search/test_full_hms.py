@@ -12,6 +12,7 @@ from typer.testing import CliRunner
 from metrics.errors import StimuliError
 from metrics.hms import hms
 from metrics.rdm import correlation_rdm
+from metrics.references import load_reference
 from metrics.stimuli92 import load_stimuli92, resize_stimuli
 from metrics.stimulus_sets import open_stimuli, prepare_brain
 from prednet.checkpoint import save_checkpoint
@@ -20,6 +21,7 @@ from prednet.features import static_clip_features
 from prednet.model import PredNet
 from search.cli_score import app
 from search.errors import UsageError
+from search.feature_files import read_features
 from search.full_hms import HmsOptions, prednet_grid, score_features_file, score_weights_fully
 from search.hms_target import load_target
 from search.paths import brain_path, data_root
@@ -167,11 +169,20 @@ def test_the_text_and_the_files_of_a_report(small, tmp_path):
         ({"labels": np.array(["a", "b"]), "x": np.zeros((3, 4))}, r"`x` has shape \(3, 4\) beside 2 labels"),
         ({"labels": np.array(["a", "b"]), "x": np.zeros((2, 4), complex)}, "`x` is of type complex128"),
         ({"labels": np.array(["a", "b"]), "x": np.zeros((2, 1))}, "`x` has 1 value a stimulus"),
+        ({"labels": np.array([b"caf\xe9", b"b"]), "x": np.zeros((2, 3))}, "`labels` are bytes that are no UTF-8"),
     ],
 )
 def test_a_file_that_does_not_fit_is_told_how_to_be(tmp_path, arrays, message):
     with pytest.raises(UsageError, match=message):
         score_features_file(features_file(tmp_path / "f.npz", **arrays), HmsOptions(), quiet)
+
+
+def test_labels_are_the_same_however_their_accents_are_spelled(tmp_path):
+    labels = ["cafe\u0301", "b", "c"]
+    path = features_file(tmp_path / "f.npz", labels=np.array(labels), x=np.eye(3))
+    np.savez(tmp_path / "it.npz", labels=np.array(["caf\u00e9", "b", "c"]), rdm=[[0, 1, 2], [1, 0, 3], [2, 3, 0]])
+    read = read_features(path)
+    assert read.labels == load_reference(tmp_path / "it.npz").labels == ("caf\u00e9", "b", "c")
 
 
 def test_no_file_and_no_archive(tmp_path):

@@ -42,7 +42,7 @@ def test_own_images_with_our_view_names_get_our_kinds(tmp_path: Path) -> None:
 def test_a_short_manifest_gives_order_and_families(tmp_path: Path) -> None:
     for name in ("cup", "pot"):
         write(tmp_path, name, "left")
-    (tmp_path / "manifest.csv").write_text("object,view,family\npot,left,big\ncup,left,small\n")
+    (tmp_path / "manifest.csv").write_text("object,view,family\npot,left,big\ncup,left,small\n", encoding="utf-8-sig")
     assert [(row.object, row.family) for row in load_objects(tmp_path).rows] == [("pot", "big"), ("cup", "small")]
 
 

@@ -100,7 +100,7 @@ def test_a_test_list_names_the_test_clips_and_keeps_their_videos_out_of_training
     for name in ("p", "q", "r", "s", "v_abcdefghijk/1", "v_abcdefghijk/2"):
         clip(name)
     listing = tmp_path / "test.txt"
-    listing.write_text("# of the paper\nq\nv_abcdefghijk/2/clip.hkl\n\n")
+    listing.write_text("# of the paper\nq\nv_abcdefghijk/2/clip.hkl\n\n", encoding="utf-8-sig")
     preparation = vlog_preparation(tmp_path / "clips", **SIZE, val=0.0, test_list=listing)
     plan = preparation.plan()
     assert splits(preparation) == {"p": "train", "r": "train", "s": "train", "q": "test", "v_abcdefghijk/2": "test"}
