@@ -20,7 +20,10 @@ COLUMNS = [
     "rule", "kind", "label", "control_of", "target", "hours", "epochs", "budget_share", "best", "low", "high", "n",
     "method",
 ]  # fmt: skip
-METHOD = f"mean over {ORDERS} random orders of the networks; low, high: 5 % and 95 % of the orders"
+METHOD = (
+    f"mean over {ORDERS} random orders of the networks, what a rule made of each held fixed; low, high: 5 % and 95 % "
+    "of the orders"
+)
 
 
 @dataclass(frozen=True)

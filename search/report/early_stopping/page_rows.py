@@ -5,6 +5,7 @@ from typing import Any
 import pandas as pd
 
 from metrics.metric import Metric
+from search.report.captions import PAPER_TITLE
 from search.report.early_stopping.replay import EarlyStopping
 from search.report.early_stopping.scores import CONTROL, RULE
 from search.report.sample import ILLUSTRATIVE_BELOW
@@ -17,6 +18,7 @@ def context(tables: SearchTables, early: EarlyStopping) -> dict[str, Any]:
     guide = tables.metrics.get(early.guide)
     return {
         "possible": early.possible,
+        "paper_title": PAPER_TITLE,
         "usable": usable(early),
         "notices": notices(early),
         "guide": guide.short if guide else early.guide,

@@ -49,7 +49,7 @@ def prepare(early: EarlyStopping, metric: Metric, accuracy: Metric | None, *, co
     found = [Panel("Share (%)", lines)]
     if accuracy is not None and frame["accuracy_mean"].notna().sum() > 1:
         columns = ("accuracy_mean", "accuracy_low", "accuracy_high")
-        name = f"mean {accuracy.short} of networks that reach it"
+        name = f"mean {accuracy.short.lower()} of networks that reach it"
         found.insert(0, Panel(accuracy.axis, [(name, "accuracy", "solid", columns)]))
     published = (paper.THRESHOLD, 100 * paper.ABOVE_THRESHOLD / paper.NETWORKS)
     return Thresholds(frame, metric, found, published if compare and metric.name == "hms" else None)
