@@ -38,7 +38,7 @@ def dogs(write_tables: WriteTables) -> Path:
         table.to_csv(folder / f"{name}.csv", index=False)
     with np.load(folder / "brain.npz") as file:
         arrays = dict(file)
-    beside = {"beside_names": np.array(["v1"]), "beside_rdms": 1 - arrays["human_rdm"][None]}
+    beside = {"beside_names": np.array(["v1"]), "beside_rdms": 1 - arrays["human_rdm"][None].astype(float)}
     np.savez(folder / "brain.npz", **arrays, **beside, reference=np.array("dogs"))
     return folder
 
