@@ -5,6 +5,7 @@ ranks of the controls (Kendall & Stuart, vol. 2, ch. 27). Values lie in [-1, 1];
 """
 
 import math
+from collections.abc import Iterator
 from functools import lru_cache
 from itertools import permutations
 
@@ -26,21 +27,27 @@ def correlation_matrix(columns: Floats) -> Floats:
 
 def bootstrap_matrices(columns: Floats, *, resamples: int, seed: int) -> Floats:
     """Spearman matrices (resamples, V, V) of rows drawn with replacement; the same seed gives the same draws."""
-    n = len(columns)
-    draws = np.random.default_rng(seed).multinomial(n, np.full(n, 1.0 / n), size=resamples).astype(np.float64)
-    return resampled_matrices(columns, draws)
+    return resampled_matrices(columns, bootstrap_counts(len(columns), resamples, seed))
+
+
+def bootstrap_counts(n: int, resamples: int, seed: int) -> Floats:
+    """How often each of n rows is drawn, (resamples, n), whole numbers whose rows sum to n."""
+    return np.random.default_rng(seed).multinomial(n, np.full(n, 1.0 / n), size=resamples).astype(np.float64)
 
 
 def resampled_matrices(columns: Floats, counts: Floats) -> Floats:
     """Spearman matrices (B, V, V) of resamples in which row i of `columns` (n, V) is present `counts[b, i]` times."""
-    n, variables = columns.shape
-    step = max(1, _CHUNK_VALUES // max(1, n * variables))
-    parts = [_weighted(columns, counts[start : start + step]) for start in range(0, len(counts), step)]
-    return np.concatenate(parts)
+    return np.concatenate([_weighted(columns, part) for part in in_chunks(columns, counts)])
 
 
-def _weighted(columns: Floats, counts: Floats) -> Floats:
-    """Spearman matrices (B, V, V) where row i of `columns` (n, V) is present `counts[b, i]` times.
+def in_chunks(columns: Floats, counts: Floats) -> Iterator[Floats]:
+    """Resamples `counts` (B, n) a few at a time, so that the ranks of `columns` (n, V) in all of them fit in memory."""
+    step = max(1, _CHUNK_VALUES // max(1, columns.size))
+    return (counts[start : start + step] for start in range(0, len(counts), step))
+
+
+def weighted_ranks(columns: Floats, counts: Floats) -> Floats:
+    """Centred ranks (B, n, V) where row i of `columns` (n, V) is present `counts[b, i]` times; rows sum to n.
 
     Ranks with multiplicities come from cumulated counts along the sorted column, so no resample is sorted anew.
     """
@@ -54,6 +61,12 @@ def _weighted(columns: Floats, counts: Floats) -> Floats:
         ranks = np.cumsum(sizes, axis=1) - (sizes - 1) / 2
         group = np.repeat(np.arange(len(starts)), np.diff(np.r_[starts, n]))
         centred[:, order, v] = ranks[:, group] - (n + 1) / 2
+    return centred
+
+
+def _weighted(columns: Floats, counts: Floats) -> Floats:
+    """Spearman matrices (B, V, V) where row i of `columns` (n, V) is present `counts[b, i]` times."""
+    centred = weighted_ranks(columns, counts)
     covariance = np.swapaxes(centred, 1, 2) @ (centred * counts[:, :, None])
     spread = np.sqrt(np.diagonal(covariance, axis1=1, axis2=2))
     with np.errstate(invalid="ignore", divide="ignore"):
