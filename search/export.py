@@ -1,6 +1,7 @@
 """The store and the trials' artifacts -> a folder of tidy tables that needs no database: what reports read.
 
-`search.json` (the search), `trials` and `epochs` (CSV and Parquet), `brain.npz` (human RDM), `trials/NNNNNN/*.npz`.
+`search.json` (the search), `trials`, `epochs` and `attempts` (CSV and Parquet), `brain.npz` (the reference RDMs),
+`trials/NNNNNN/*.npz`.
 """
 
 import json
@@ -14,6 +15,7 @@ import pandas as pd
 
 from metrics.hms import since_epoch_0
 from metrics.metric import Metric
+from search.attempts_export import attempts_table
 from search.brain_export import write_brain
 from search.checkpoints import SHOWN, WEIGHTS, fetch_artifacts, settle
 from search.errors import FileDamaged
@@ -33,7 +35,7 @@ def export_tables(store: Store, name: str, folder: RunFolder, data_root: Path, o
     out.mkdir(parents=True, exist_ok=True)
     search = store.search(name)
     trials, epochs = trials_table(store, name), epochs_table(store, name)
-    for table, stem in ((trials, "trials"), (epochs, "epochs")):
+    for table, stem in ((trials, "trials"), (epochs, "epochs"), (attempts_table(store, name), "attempts")):
         _replace(out / f"{stem}.csv", lambda path, table=table: table.to_csv(path, index=False))
         _replace(out / f"{stem}.parquet", lambda path, table=table: _typed(table).to_parquet(path, index=False))
     trial_seconds = [job["result"].get("seconds", {}) for job in store.jobs(name)]

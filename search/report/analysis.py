@@ -15,10 +15,13 @@ from search.report.compared import Compared, compared
 from search.report.correlations import correlations
 from search.report.early_stopping.replay import EarlyStopping, early_stopping
 from search.report.epoch_rule import EpochRule
+from search.report.importance import importance
+from search.report.pareto import pareto_table
 from search.report.reliability import replicate_table
 from search.report.sample import LAST, Sample, networks, points, undefined_networks
 from search.report.summaries import table_1
 from search.report.tables import SearchTables
+from search.report.timeline import timeline
 
 ARTIFACT_CANDIDATES = 10
 
@@ -60,6 +63,9 @@ class Analysis:
     defined: Counted
     scored: Counted | None
     replicates: pd.DataFrame
+    importance: pd.DataFrame
+    pareto: pd.DataFrame
+    timeline: pd.DataFrame
     ranking: list[int]
     best: Best
     brain: Brain | None
@@ -108,6 +114,7 @@ def analyse(tables: SearchTables, rule: EpochRule = LAST) -> Analysis:
         UsageError: no network was evaluated at the epoch of the rule.
     """
     undefined = undefined_networks(tables, rule)
+    defined = _counted(tables, rule, undefined_scored=False)
     ranking = best_networks(tables, "hms", ARTIFACT_CANDIDATES)
     brain = read_brain(tables)
     return Analysis(
@@ -116,9 +123,12 @@ def analyse(tables: SearchTables, rule: EpochRule = LAST) -> Analysis:
         account=account(tables),
         time=time_by_part(tables),
         undefined=undefined,
-        defined=_counted(tables, rule, undefined_scored=False),
+        defined=defined,
         scored=_counted(tables, rule, undefined_scored=True) if len(undefined) else None,
         replicates=replicate_table(tables, rule),
+        importance=importance(defined.rows),
+        pareto=pareto_table(defined.sample),
+        timeline=timeline(tables),
         ranking=ranking,
         best=_best(tables, ranking, brain),
         brain=brain,

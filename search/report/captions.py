@@ -5,6 +5,7 @@ from search.report.analysis import Analysis, Counted
 from search.report.comparison import family_sizes
 from search.report.correlations import DISREGARDED_BELOW, RESAMPLES
 from search.report.rank_correlation import EXACT_UP_TO
+from search.report.sample import Sample
 from search.report.summaries import GROUP_SIZE
 
 PAPER_TITLE = "Blanchard et al. (CVPR 2019)"
@@ -52,6 +53,31 @@ def correlations(analysis: Analysis, counted: Counted) -> str:
             "correlation, controlling the learning rate, that its table implies."
         )
     return " ".join(words)
+
+
+def sample(analysis: Analysis, sample: Sample) -> str:
+    """Of a figure or table of networks: how many, of which evaluation."""
+    return f"n = {sample.n} {sample.unit}s; {_values(analysis)}."
+
+
+def importance(analysis: Analysis) -> str:
+    """Of the shares of variance by hyperparameter."""
+    rows = analysis.defined.rows
+    words = [
+        "Adjusted R² of a regression of the metric's ranks on the hyperparameter's ranks and their squares (text: on "
+        "indicators of its categories); about 0, above or below, where it does not matter. Under random search it "
+        "estimates the first-order sensitivity index of the ranks (Saltelli et al. 2008); what the shares leave to 1 "
+        f"is interaction and noise. Intervals: percentile bootstrap over {rows.unit}s, 95 %, fixed seed; near 0 "
+        "they reach too high, since resampling adds to chance. Nothing is tested.",
+        sample(analysis, rows),
+    ]
+    return " ".join(words if analysis.random_sample else [*words, DESCRIPTIVE])
+
+
+def pareto(analysis: Analysis) -> str:
+    """Of the figure of the Pareto front."""
+    front = len(analysis.pareto)
+    return f"{front} of n = {analysis.defined.sample.n} networks are on it. Dotted: the front of the two metrics shown."
 
 
 def undefined(analysis: Analysis) -> str:

@@ -14,13 +14,17 @@ from search.report.figures import (
     equal_budget,
     frames,
     matrix,
+    parallel,
+    pareto,
     rdms,
     replicates,
     scatter,
     small_multiples,
     thresholds,
     time_saved,
+    timeline,
 )
+from search.report.figures import importance as shares
 from search.report.figures.bars import Bars
 from search.report.figures.style import Spec, print_settings, save
 from search.report.wording import duration, number, share
@@ -55,6 +59,10 @@ def drawings(analysis: Analysis) -> list[Drawing]:
             rdms.printed,
         ),
         Drawing("baselines", _baselines(analysis), bars.interactive, bars.printed),
+        Drawing("importance", shares.prepare(analysis.importance, tables.metrics), shares.interactive, shares.printed),
+        Drawing("parallel", parallel.prepare(rows), parallel.interactive, parallel.printed),
+        Drawing("pareto", pareto.prepare(analysis.defined.sample), pareto.interactive, pareto.printed),
+        Drawing("timeline", timeline.prepare(analysis.timeline), timeline.interactive, timeline.printed),
         Drawing("predictions", frames.prepare(best.predictions) or None, None, frames.printed),
         Drawing("time", _time(analysis), bars.interactive, bars.printed),
         Drawing("replicates", replicates.prepare(tables), replicates.interactive, replicates.printed),

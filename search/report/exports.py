@@ -19,6 +19,9 @@ def export_tables(analysis: Analysis, folder: Path) -> list[Path]:
         "correlations": analysis.defined.correlations,
         "undefined": analysis.undefined,
         "time": analysis.time,
+        "importance": analysis.importance,
+        "pareto": analysis.pareto,
+        "timeline": analysis.timeline,
     }
     if analysis.scored is not None:
         tables["table1_undefined_scored"] = analysis.scored.table_1

@@ -16,10 +16,12 @@ from search.report.early_stopping import page_rows
 from search.report.figures import frames
 from search.report.figures.frames import Strip
 from search.report.notices import notices
+from search.report.pareto import pareto_metrics
 from search.report.references import reference_table
 from search.report.sample import ILLUSTRATIVE_BELOW
 from search.report.summaries import PAPERS
 from search.report.templates import environment, script_json, source, style
+from search.report.timeline import busy_share
 
 SCRIPTS = ("trial_table.js", "page.js")
 
@@ -60,6 +62,10 @@ def _context(analysis: Analysis, drawn: list[Drawing]) -> dict[str, Any]:
         "replicate_rows": analysis.replicates.to_dict("records"),
         "reference_rows": references.to_dict("records"),
         "reference_columns": [column for column in references.columns if column not in ("model", "tid")],
+        "pareto_rows": analysis.pareto.to_dict("records"),
+        "pareto_metrics": pareto_metrics(analysis.defined.sample),
+        "pareto_names": [analysis.tables.metrics[name].short for name in pareto_metrics(analysis.defined.sample)],
+        "busy_share": busy_share(analysis.timeline, record),
         "undefined_rows": analysis.undefined.to_dict("records"),
         "early": page_rows.context(analysis.tables, analysis.early_stopping),
         "strips": [_strip(strip) for strip in strips],

@@ -74,8 +74,9 @@ def test_the_files_of_a_report(write_tables: WriteTables, tmp_path: Path) -> Non
     assert page == tmp_path / "out" / "report.html"
     figures = ["curves", "scatter", "correlations", "rdms", "baselines", "predictions", "time", "replicates"]
     figures.append("early_stopping_networks")  # no run was long enough for more
+    figures += ["importance", "parallel", "pareto", "timeline"]
     tables = "table1 correlations undefined time table1_undefined_scored correlations_undefined_scored replicates"
-    tables += " stabilisation"
+    tables += " stabilisation importance pareto timeline"
     expected = {"report.html"} | {f"figures/{name}.{kind}" for name in figures for kind in ("png", "pdf")}
     expected |= {f"tables/{name}.csv" for name in [*tables.split(), "trials", "epochs"]}
     expected |= {"trials/style.css"} | {f"trials/{tid:06d}.html" for tid in range(12)}
