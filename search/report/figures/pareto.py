@@ -98,9 +98,9 @@ def _dots(pareto: Pareto, pair: tuple[str, str], *, member: bool) -> Spec:
     }  # fmt: skip
 
 
-def _title(pareto: Pareto, name: str) -> str:
+def _title(pareto: Pareto, name: str, between: str = ", ") -> str:
     metric = pareto.sample.metrics[name]
-    return f"{metric.axis}, {metric.direction}"
+    return f"{metric.axis}{between}{'higher' if metric.higher_is_better else 'lower'} is better"
 
 
 def printed(pareto: Pareto) -> Figure:
@@ -127,4 +127,4 @@ def _draw(ax: Axes, pareto: Pareto, pair: tuple[str, str]) -> None:
         ax.xaxis.set_major_formatter("{x:g}")
         ax.xaxis.set_minor_locator(NullLocator())
     # On two lines: the words on one would be wider than the panel.
-    ax.set(xlabel=_title(pareto, x).replace(", ", "\n", 1), ylabel=_title(pareto, y).replace(", ", "\n", 1))
+    ax.set(xlabel=_title(pareto, x, "\n"), ylabel=_title(pareto, y, "\n"))

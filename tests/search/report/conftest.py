@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, ConsoleMessage, Page, sync_playwright
 
 WriteTables = Callable[..., Path]
 
@@ -45,6 +45,11 @@ def browser() -> Iterator[Browser]:
         started.close()
 
 
+def _is_complaint(message: ConsoleMessage) -> bool:
+    """All but logs, and what Chromium says of its own drawing where there is no graphics card."""
+    return message.type != "log" and "GL Driver Message" not in message.text
+
+
 @pytest.fixture
 def open_page(browser: Browser) -> Iterator[Callable[..., tuple[Page, list[str]]]]:
     """A function that opens a file and waits until it is drawn: the page, and what it complained about."""
@@ -54,7 +59,7 @@ def open_page(browser: Browser) -> Iterator[Callable[..., tuple[Page, list[str]]
         page = browser.new_page(viewport={"width": width, "height": 900}, color_scheme=scheme)
         pages.append(page)
         complaints: list[str] = []
-        page.on("console", lambda message: complaints.append(message.text) if message.type != "log" else None)
+        page.on("console", lambda message: complaints.append(message.text) if _is_complaint(message) else None)
         page.on("pageerror", lambda error: complaints.append(str(error)))
         page.on("request", lambda request: complaints.append(request.url) if request.url.startswith("http") else None)
         page.goto(path.as_uri())

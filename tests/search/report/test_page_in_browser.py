@@ -10,7 +10,6 @@ WriteTables = Callable[..., Path]
 OpenPage = Callable[..., tuple[Page, list[str]]]
 
 pytestmark = pytest.mark.browser
-DRIVER = "GL Driver Message"  # Chromium about its own drawing without a graphics card; nothing of the page's
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

@@ -83,4 +83,4 @@ def test_every_panel_marks_the_front_of_all() -> None:
     with print_settings():
         printed = figure.printed(drawn)
     titles = [ax.get_xlabel() for ax in printed.axes]
-    assert titles[0].startswith("MSE (") and titles[0].endswith("lower is better")
+    assert titles[0].startswith("MSE (") and titles[0].endswith("\nlower is better")
