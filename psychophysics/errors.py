@@ -1,6 +1,7 @@
 """The exceptions of a psychophysics study; the `hms` command turns each into one message and exit code 2.
 
 StudyError
+├── StimuliError       a network, unit, image pool or stimulus that is missing, unfit or changed
 ├── ResponsesError     tables of responses that are missing or do not hold what their columns promise
 ├── DesignError        an analysis that does not fit the design of the data
 └── NotEstimable       a model or a quantity that these data do not determine
@@ -11,6 +12,10 @@ from search.errors import UsageError
 
 class StudyError(UsageError):
     """Base of the errors of a study that reach a person as one message without a traceback."""
+
+
+class StimuliError(StudyError):
+    """A network, unit, image pool or stimulus is missing, unfit or changed; the message names it."""
 
 
 class ResponsesError(StudyError):

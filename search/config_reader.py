@@ -1,12 +1,15 @@
-"""YAML -> `SearchConfig`: the file, `--set a.b=c`, `--name`, and errors that name the nearest valid key."""
+"""YAML -> `SearchConfig`: the file, `--set a.b=c`, `--name`, and errors that name the nearest valid key.
+
+`read_yaml` and `explain` serve the configuration of a psychophysics study too.
+"""
 
 import json
 import re
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, get_args, get_origin
 
 import yaml
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from search.config import SearchConfig
 from search.config_section import nearest
@@ -19,7 +22,7 @@ def load_config(path: Path, overrides: list[str] | None = None, name: str | None
     Raises:
         ConfigError: the file is missing, not YAML, or does not describe a search.
     """
-    document = _read_yaml(path)
+    document = read_yaml(path, "search, space, ...")
     for override in overrides or []:
         _apply_override(document, override)
     if name is not None:
@@ -32,13 +35,18 @@ def parse_config(document: dict[str, Any], source: str) -> SearchConfig:
     try:
         return SearchConfig.model_validate(document)
     except ValidationError as error:
-        lines = "\n".join(f"  {_explain(item)}" for item in error.errors())
+        lines = "\n".join(f"  {explain(item, SearchConfig)}" for item in error.errors())
         raise ConfigError(
             f"{source} does not describe a search:\n{lines}\nMend the file or pass --set key=value."
         ) from None
 
 
-def _read_yaml(path: Path) -> dict[str, Any]:
+def read_yaml(path: Path, sections: str) -> dict[str, Any]:
+    """The mapping in a YAML file; `sections` names some of its keys in the error about a file that holds none.
+
+    Raises:
+        ConfigError: the file is missing, unreadable, not YAML, gives a key twice, or holds no mapping.
+    """
     try:
         document = yaml.load(path.read_text(encoding="utf-8"), Loader=_UniqueKeyLoader)
     except FileNotFoundError:
@@ -49,7 +57,7 @@ def _read_yaml(path: Path) -> dict[str, Any]:
     except yaml.YAMLError as error:
         raise ConfigError(f"{path} is not valid YAML: {error}") from None
     if not isinstance(document, dict):
-        raise ConfigError(f"{path} holds {type(document).__name__}, not a mapping with the sections search, space, ...")
+        raise ConfigError(f"{path} holds {type(document).__name__}, not a mapping with the sections {sections}")
     return document
 
 
@@ -86,21 +94,28 @@ def _apply_override(document: dict[str, Any], override: str) -> None:
         raise ConfigError(f"--set {override}: the value is not valid YAML: {error}") from None
 
 
-def _explain(item: Any) -> str:
+def explain(item: Any, model: type[BaseModel]) -> str:
+    """One error of a validation of `model` in words: where, what, the value; for an unknown key the nearest name."""
     where = ".".join(str(part) for part in item["loc"])
     if item["type"] == "extra_forbidden":
-        return f"{where}: unknown key{nearest(str(item['loc'][-1]), _fields_at(item['loc'][:-1]))}"
+        return f"{where}: unknown key{nearest(str(item['loc'][-1]), _fields_at(item['loc'][:-1], model))}"
     message = item["msg"].removeprefix("Value error, ")
     value = item.get("input")
     shown = f" (got {value!r})" if not isinstance(value, dict) and item["type"] != "value_error" else ""
     return f"{where}: {message}{shown}" if where else message
 
 
-def _fields_at(location: tuple[Any, ...]) -> list[str]:
-    model: Any = SearchConfig
+def _fields_at(location: tuple[Any, ...], model: Any) -> list[str]:
     for part in location:
         if part == "space":  # below it stand a distribution's own fields
             return ["kind", "values", "low", "high", "step"]
-        # Below a mapping stands what its values are.
-        model = model.model_fields[part].annotation if hasattr(model, "model_fields") else get_args(model)[1]
+        # Below a mapping stands what its values are, below a list its items.
+        model = model.model_fields[part].annotation if hasattr(model, "model_fields") else _values_of(model)
+        if type(None) in get_args(model):  # a section that may be left out
+            model = get_args(model)[0]
     return list(model.model_fields)
+
+
+def _values_of(container: Any) -> Any:
+    arguments = get_args(container)
+    return arguments[0] if get_origin(container) is tuple else arguments[1]
