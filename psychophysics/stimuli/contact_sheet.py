@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from PIL import Image, ImageDraw, ImageFont
 from scipy.spatial import cKDTree
 
+from psychophysics.config import Condition
 from psychophysics.stimuli.files import read_png, written
 from psychophysics.stimuli.geometry import Geometry
 from psychophysics.stimuli.manifest import Picture, QueryPair, SetRecord, UnitRecord
@@ -15,7 +16,7 @@ from psychophysics.study_folder import StudyFolder
 
 CELL, GAP, MARGIN, TEXT, LINE = 112, 6, 12, 13, 18  # pixels
 PAPER, INK = (255, 255, 255), (20, 20, 20)
-SHOWN = ("natural", "blurred", "synthetic", "mixed")
+SHOWN: tuple[Condition, ...] = ("natural", "blurred", "synthetic", "mixed")
 
 Cell = tuple[NDArray[np.uint8], str]
 Row = tuple[str, list[Cell]]
@@ -30,7 +31,9 @@ def write_contact_sheet(unit: UnitRecord, geometry: Geometry, folder: StudyFolde
     sheet = Image.new("RGB", (2 * MARGIN + widest * step[0], 2 * MARGIN + 2 * LINE + len(rows) * step[1]), PAPER)
     draw = ImageDraw.Draw(sheet)
     font = ImageFont.load_default(size=TEXT)
-    title = f"{unit.network} {unit.layer}/{unit.channel}: activation over the pool {unit.lowest:.3g} to {unit.highest:.3g}"
+    title = (
+        f"{unit.network} {unit.layer}/{unit.channel}: activation over the pool {unit.lowest:.3g} to {unit.highest:.3g}"
+    )
     draw.text((MARGIN, MARGIN), title, fill=INK, font=font)
     for number, (name, cells) in enumerate(rows):
         top = MARGIN + 2 * LINE + number * step[1]

@@ -61,7 +61,9 @@ def _write_page(folder: StudyFolder, manifest: Manifest, curation: Curation) -> 
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
     html = environment.from_string(template).render(
         study=manifest.study,
-        candidates=[(records[identifier], role) for identifier, role in curation.roles.items() if identifier in records],
+        candidates=[
+            (records[identifier], role) for identifier, role in curation.roles.items() if identifier in records
+        ],
         signature=curation.signature,
         side={name: network.patch_side for name, network in manifest.networks.items()},
     )

@@ -4,7 +4,7 @@ The file `curation.yaml` gives each candidate a role; suggestions are filled in 
 difference, and nothing counts before a person has signed. Units of instruction, practice and catch trials are disjoint.
 """
 
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from typing import Any
 
 import yaml
@@ -84,12 +84,14 @@ def check_roles(curation: Curation, manifest: Manifest, section: CurationSection
             groups.setdefault(_unit_of(identifier), set()).add(GROUP[role])
     for unit, used in groups.items():
         if len(used) > 1:
-            raise StimuliError(f"curation.yaml: {unit} is used for {' and '.join(sorted(used))}: their units must differ")
+            raise StimuliError(
+                f"curation.yaml: {unit} is used for {' and '.join(sorted(used))}: their units must differ"
+            )
 
 
 def sign(curation: Curation, manifest: Manifest, name: str) -> Curation:
     """The curation with the signature of a person, bound to the pictures of its query pairs."""
-    time = datetime.now(timezone.utc).isoformat(timespec="seconds")
+    time = datetime.now(UTC).isoformat(timespec="seconds")
     signature = Signature(name=name, time=time, pictures=_pictures(curation, manifest))
     return Curation(signature=signature, roles=curation.roles)
 
@@ -132,7 +134,8 @@ def write_curation(folder: StudyFolder, curation: Curation, manifest: Manifest) 
     for identifier, role in curation.roles.items():
         difference = manifest.set(identifier).pair.relative_difference
         told = "undefined, base not above 0" if difference is None else f"{difference:.3f}"
-        lines.append(f"  {identifier}: {role or '\"\"'}  # relative difference {told}")
+        shown = role or "''"
+        lines.append(f"  {identifier}: {shown}  # relative difference {told}")
     with written(folder.curation) as temporary:
         temporary.write_text("\n".join(lines) + "\n", encoding="utf-8")
 

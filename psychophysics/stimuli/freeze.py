@@ -1,6 +1,6 @@
 """`hms study freeze`: configuration, curated trials and stimuli become one hash; what is changed later is refused."""
 
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from typing import Any, Literal
 
 from pydantic import ValidationError
@@ -67,7 +67,7 @@ def freeze(config: StudyConfig, folder: StudyFolder, command: str) -> Frozen:
                 f"{sha256[:12]}: a frozen study is not changed. Next: give the configuration another study.name"
             )
         return before
-    time = datetime.now(timezone.utc).isoformat(timespec="seconds")
+    time = datetime.now(UTC).isoformat(timespec="seconds")
     frozen = Frozen(time=time, sha256=sha256, **content)
     write_json(folder.frozen, frozen.model_dump(mode="json"))
     return frozen

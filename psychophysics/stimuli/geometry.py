@@ -24,7 +24,7 @@ class Geometry:
 
     @classmethod
     def of(cls, height: int, width: int, section: OcclusionSection) -> "Geometry":
-        """The patch is a share of the shorter side, rounded to an even number; strides and blur scale with that side."""
+        """The patch is a share of the shorter side, rounded to an even number; strides and blur scale with it."""
         shorter = min(height, width)
         scale = shorter / PUBLISHED_SIDE
         finest = max(1, round(section.strides[-1] * scale))
@@ -56,5 +56,7 @@ class Geometry:
             (top + down, left + right)
             for down in (-stride, 0, stride)
             for right in (-stride, 0, stride)
-            if (down or right) and 0 <= top + down <= self.height - self.side and 0 <= left + right <= self.width - self.side
+            if (down or right)
+            and 0 <= top + down <= self.height - self.side
+            and 0 <= left + right <= self.width - self.side
         ]

@@ -6,15 +6,13 @@ Paths are relative to the study's folder. A set is known by its id, `network/lay
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import ValidationError
+from pydantic import Field, ValidationError
 
 from psychophysics.config import Condition
 from psychophysics.errors import StimuliError
 from psychophysics.stimuli.files import file_sha256, read_json, write_json
 from psychophysics.study_folder import StudyFolder
 from search.config_section import Section
-
-VERSION = 1
 
 
 class Picture(Section):
@@ -35,8 +33,8 @@ class Picture(Section):
 class Controls(Section):
     """What might help participants beside the visualizations.
 
-    `label_overlap`: share of the natural references with the label of the query. `top5_minimum`, `top5_maximum`: the class
-    that the network finds most likely for the query is among the five most likely ones for the occluded image. Where a
+    `label_overlap`: share of the natural references with the label of the query. `top5_minimum`, `top5_maximum`: the
+    class that the network finds most likely for the query is among the five most likely ones for the occluded image. Where a
     network has no classes, `correlation_minimum` and `correlation_maximum`: Pearson correlation of all units of the
     layer, query against occluded image.
     """
@@ -69,7 +67,7 @@ class QueryPair(Section):
 
 
 class SetRecord(Section):
-    """One image set of a unit: query pair and the references of each condition, each from the first shown to the last."""
+    """One image set of a unit: query pair and the references of each condition, from the first shown to the last."""
 
     id: str
     number: int
@@ -86,7 +84,7 @@ class UnitRecord(Section):
     lowest: float
     highest: float
     sets: tuple[SetRecord, ...]
-    synthesis: dict[str, dict[str, Any]] = {}
+    synthesis: dict[str, dict[str, Any]] = Field(default_factory=dict)
 
 
 class NetworkRecord(Section):
@@ -121,7 +119,7 @@ class Regret(Section):
 class Manifest(Section):
     """All of it. `units` are under study; `candidates` may become instruction, practice and catch trials."""
 
-    version: Literal[1] = VERSION
+    version: Literal[1] = 1
     study: str
     seed: int
     config_sha256: str
@@ -167,7 +165,9 @@ def read_manifest(folder: StudyFolder, config: Path | str = "CONFIG") -> Manifes
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"])
-        raise StimuliError(f"{folder.manifest} is no manifest of this version ({where}: {first['msg']}). Next: {again}") from None
+        raise StimuliError(
+            f"{folder.manifest} is no manifest of this version ({where}: {first['msg']}). Next: {again}"
+        ) from None
 
 
 def check_files(folder: StudyFolder, manifest: Manifest) -> None:
@@ -184,10 +184,14 @@ def check_files(folder: StudyFolder, manifest: Manifest) -> None:
         elif file_sha256(path) != sha256:
             changed.append(file)
     if missing or changed:
-        told = [f"{len(files)} {what}: {_first(files)}" for what, files in (("missing", missing), ("changed", changed)) if files]
+        told = [
+            f"{len(files)} {what}: {_first(files)}"
+            for what, files in (("missing", missing), ("changed", changed))
+            if files
+        ]
         raise StimuliError(
-            f"stimuli of {folder.root} are not those of its manifest: {'; '.join(told)}. Next: restore them from a copy; "
-            "while the study is not frozen, `hms study stimuli` makes them anew"
+            f"stimuli of {folder.root} are not those of its manifest: {'; '.join(told)}. "
+            "Next: restore them from a copy; while the study is not frozen, `hms study stimuli` makes them anew"
         )
 
 

@@ -78,7 +78,7 @@ class PatchSearch:
 
 
 def regret(found: Found, exhaustive: Found) -> float:
-    """How much of the range is missed, 0 is none: the larger shortfall of the two ends, over max - min of `exhaustive`."""
+    """Share of the range (max - min of `exhaustive`) that is missed at the worse of the two ends; 0: none."""
     low, high = exhaustive.span
     missed = max(found.span[0] - low, high - found.span[1], 0.0)
     return missed / (high - low) if high > low else 0.0

@@ -47,7 +47,9 @@ def _pictures() -> Iterator[tuple[str, "_Picture"]]:
     for (package, inner), names in FILES.items():
         spec = find_spec(package)
         if spec is None or not spec.submodule_search_locations:
-            raise StimuliError(f"images.pool is `photographs`, but {package}, which ships some, is not installed. {INSTALL}")
+            raise StimuliError(
+                f"images.pool is `photographs`, but {package}, which ships some, is not installed. {INSTALL}"
+            )
         for name in names:
             path = Path(spec.submodule_search_locations[0]) / inner / name
             if not path.is_file():

@@ -105,7 +105,9 @@ def open_pool(section: ImagesSection, seed: int, study: Path) -> ImagePool:
     found = (path for path in root.rglob("*") if path.suffix.lower() in SUFFIXES and path.is_file())
     photos = tuple(sorted(path.relative_to(root).as_posix() for path in found))
     if not photos:
-        raise StimuliError(f"{root} holds no images ({', '.join(sorted(SUFFIXES))}): images.pool needs a folder of some")
+        raise StimuliError(
+            f"{root} holds no images ({', '.join(sorted(SUFFIXES))}): images.pool needs a folder of some"
+        )
     return ImagePool(root, photos, section, seed)
 
 

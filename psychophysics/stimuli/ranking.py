@@ -72,9 +72,7 @@ def form_sets(
     return [ImageSet(held[0], tuple(held[1:])) for held in members]
 
 
-def _best(
-    activations: NDArray[np.float32], photo_of: NDArray[np.intp], needed: int, most: int
-) -> NDArray[np.intp]:
+def _best(activations: NDArray[np.float32], photo_of: NDArray[np.intp], needed: int, most: int) -> NDArray[np.intp]:
     """The `needed` most activating images, from the highest down, at most `most` of a photograph."""
     order = np.argsort(-activations, kind="stable")
     taken = np.zeros(photo_of.max() + 1, int)
@@ -85,4 +83,4 @@ def _best(
             chosen.append(image)
             if len(chosen) == needed:
                 break
-    return np.asarray(chosen)
+    return np.asarray(chosen, np.intp)

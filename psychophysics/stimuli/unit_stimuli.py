@@ -146,7 +146,12 @@ class UnitStimuli:
             controls=controls,
         )
         natural = [
-            self._save(where / f"natural-{rank}.png", images[rank], self.pool.name(image), label=labels[rank] if labels else None)
+            self._save(
+                where / f"natural-{rank}.png",
+                images[rank],
+                self.pool.name(image),
+                label=labels[rank] if labels else None,
+            )
             for rank, image in enumerate(chosen.references, start=1)
         ]
         return {"pair": record.model_dump(mode="json"), "natural": natural}
@@ -177,7 +182,12 @@ class UnitStimuli:
         sha256 = write_png(file, image)
         activation = float(self.evaluate(read_png(file)[None])[0])
         picture = Picture(
-            file=self.study.relative(file), sha256=sha256, activation=activation, source=source, place=place, label=label
+            file=self.study.relative(file),
+            sha256=sha256,
+            activation=activation,
+            source=source,
+            place=place,
+            label=label,
         )
         return picture.model_dump(mode="json")
 
