@@ -64,9 +64,8 @@ class CnnUnits:
         """Maps (n, channels, h, w) with gradients."""
         found: dict[str, Tensor] = {}
         last = max(layers, key=list(self._layers).index)
-        with self._hooked(layers, found, last):
-            with suppress(_Reached):
-                self.network(images)
+        with self._hooked(layers, found, last), suppress(_Reached):
+            self.network(images)
         return found
 
     def class_scores(self, images: NDArray[np.uint8]) -> NDArray[np.float32] | None:

@@ -62,7 +62,7 @@ def write_png(path: Path, image: NDArray[np.uint8]) -> str:
 def read_png(path: Path) -> NDArray[np.uint8]:
     """(h, w, 3) uint8."""
     with Image.open(path) as image:
-        return np.asarray(image.convert("RGB"))
+        return np.array(image.convert("RGB"))
 
 
 def file_sha256(path: Path) -> str:

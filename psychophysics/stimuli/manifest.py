@@ -34,9 +34,9 @@ class Controls(Section):
     """What might help participants beside the visualizations.
 
     `label_overlap`: share of the natural references with the label of the query. `top5_minimum`, `top5_maximum`: the
-    class that the network finds most likely for the query is among the five most likely ones for the occluded image. Where a
-    network has no classes, `correlation_minimum` and `correlation_maximum`: Pearson correlation of all units of the
-    layer, query against occluded image.
+    class that is most likely for the query is among the five most likely ones for the occluded image. Where a network
+    has no classes, `correlation_minimum` and `correlation_maximum`: Pearson correlation of all units of the layer,
+    query against occluded image.
     """
 
     label_overlap: float | None = None

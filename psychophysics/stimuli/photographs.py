@@ -31,15 +31,17 @@ STILL_VIDEO = "train"  # bikes.mp4: real scenes; the other demo clips are a cart
 
 
 def collect_photographs(folder: Path) -> Path:
-    """Write all photographs as PNG files into `folder`, unless they are there, and return it.
+    """Write all photographs as PNG files into `folder`, unless it is there, and return it.
 
     Raises:
         StimuliError, DataError: a package is not installed, or lacks a file that it used to ship.
     """
-    for name, picture in _pictures():
-        if not (folder / name).is_file():
-            with written(folder / name) as temporary:
+    if not folder.is_dir():
+        growing = folder.with_name(f".{folder.name}.part")
+        for name, picture in _pictures():
+            with written(growing / name) as temporary:
                 Image.fromarray(picture()).save(temporary)
+        growing.rename(folder)
     return folder
 
 

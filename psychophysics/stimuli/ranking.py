@@ -63,8 +63,8 @@ def form_sets(
         photos = photo_of[images]
         cost = rng.random((sets, sets))
         for row, held in enumerate(members):
-            for image in held[1:]:
-                cost[row, photos == photo_of[image]] += _REPEATED
+            for earlier in held[1:]:
+                cost[row, photos == photo_of[earlier]] += _REPEATED
             cost[row, photos == photo_of[held[0]]] += _FORBIDDEN
         rows, columns = linear_sum_assignment(cost)
         for row, column in zip(rows, columns, strict=True):
