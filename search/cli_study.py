@@ -7,8 +7,10 @@ import typer
 from rich.console import Console
 
 from search.cli_options import say
+from search.cli_stimuli import app as stimuli_app
 
 app = typer.Typer(no_args_is_help=True)
+app.registered_commands += stimuli_app.registered_commands
 
 Json = Annotated[bool, typer.Option("--json", help="print JSON")]
 

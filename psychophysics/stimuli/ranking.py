@@ -67,7 +67,7 @@ def form_sets(
                 cost[row, photos == photo_of[earlier]] += _REPEATED
             cost[row, photos == photo_of[held[0]]] += _FORBIDDEN
         rows, columns = linear_sum_assignment(cost)
-        for row, column in zip(rows, columns, strict=True):
+        for row, column in zip(rows.tolist(), columns.tolist(), strict=True):
             members[row].append(int(images[column]))
     return [ImageSet(held[0], tuple(held[1:])) for held in members]
 
