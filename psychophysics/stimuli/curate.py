@@ -11,6 +11,7 @@ from psychophysics.stimuli.curation import (
     read_curation,
     sign,
     suggest,
+    with_all_candidates,
     write_curation,
 )
 from psychophysics.stimuli.files import written
@@ -34,10 +35,8 @@ def curate(config: StudyConfig, folder: StudyFolder, signed_by: str | None, comm
         StimuliError: no manifest, a file that can't be read, roles that don't fit the study.
     """
     manifest = read_manifest(folder, command)
-    known = [record.id for unit in manifest.candidates for record in unit.sets]
-    curation = read_curation(folder)
-    if curation is None or (curation.signature is None and set(curation.roles) != set(known)):
-        curation = suggest(manifest, config.curation)
+    before = read_curation(folder)
+    curation = suggest(manifest, config.curation) if before is None else with_all_candidates(before, manifest)
     if signed_by is not None:
         check_roles(curation, manifest, config.curation)
         curation = sign(curation, manifest, signed_by)
@@ -49,7 +48,7 @@ def curate(config: StudyConfig, folder: StudyFolder, signed_by: str | None, comm
             f"next: hms study stimuli {command} (the references of these trials), then hms study freeze {command}"
         )
     return (
-        f"{folder.curation_page}: {len(known)} candidates to look at\n"
+        f"{folder.curation_page}: {len(curation.roles)} candidates to look at\n"
         f"{folder.curation}: their roles, as suggested; change what is not clear to a person\n"
         f'next: hms study curate {command} --sign "YOUR NAME"'
     )
@@ -61,9 +60,7 @@ def _write_page(folder: StudyFolder, manifest: Manifest, curation: Curation) -> 
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
     html = environment.from_string(template).render(
         study=manifest.study,
-        candidates=[
-            (records[identifier], role) for identifier, role in curation.roles.items() if identifier in records
-        ],
+        candidates=[(records[identifier], role) for identifier, role in curation.roles.items()],
         signature=curation.signature,
         side={name: network.patch_side for name, network in manifest.networks.items()},
     )

@@ -59,18 +59,31 @@ def suggest(manifest: Manifest, section: CurationSection) -> Curation:
     return Curation(roles=roles)
 
 
-def check_roles(curation: Curation, manifest: Manifest, section: CurationSection) -> None:
-    """Refuse roles that don't fit the study.
+def with_all_candidates(curation: Curation, manifest: Manifest) -> Curation:
+    """The curation with an empty role for candidates that it does not name.
 
     Raises:
-        StimuliError: unknown candidates or roles, wrong numbers, a unit in two groups.
+        StimuliError: it names an unknown candidate or role.
     """
     known = {record.id for unit in manifest.candidates for record in unit.sets}
     for identifier, role in curation.roles.items():
         if identifier not in known:
-            raise StimuliError(f"curation.yaml: {identifier} is no candidate{nearest(identifier, sorted(known))}")
+            raise StimuliError(
+                f"curation.yaml: {identifier} is no candidate{nearest(identifier, sorted(known))}. "
+                "Next: mend it, or delete the file to start from the suggestions"
+            )
         if role and role not in ROLES:
             raise StimuliError(f"curation.yaml: {identifier} has the role `{role}`{nearest(role, list(ROLES))}")
+    unnamed = dict.fromkeys(sorted(known - set(curation.roles)), "")
+    return Curation(signature=curation.signature, roles=curation.roles | unnamed)
+
+
+def check_roles(curation: Curation, manifest: Manifest, section: CurationSection) -> None:
+    """Refuse roles that don't fit the study.
+
+    Raises:
+        StimuliError: wrong numbers, a unit in two groups.
+    """
     counts = {role: len(curation.with_role(role)) for role in ROLES}
     if counts != (needed := _needed(section)):
         told = ", ".join(f"{role} {counts[role]} of {needed[role]}" for role in ROLES if counts[role] != needed[role])

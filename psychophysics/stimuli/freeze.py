@@ -8,7 +8,14 @@ from pydantic import ValidationError
 from psychophysics.config import StudyConfig
 from psychophysics.config_reader import parse_study
 from psychophysics.errors import StimuliError
-from psychophysics.stimuli.curation import ROLES, Curation, check_roles, check_signature, read_curation
+from psychophysics.stimuli.curation import (
+    ROLES,
+    Curation,
+    check_roles,
+    check_signature,
+    read_curation,
+    with_all_candidates,
+)
 from psychophysics.stimuli.files import document_sha256, file_sha256, read_json, write_json
 from psychophysics.stimuli.manifest import Manifest, check_files, read_manifest
 from psychophysics.study_folder import StudyFolder
@@ -94,6 +101,7 @@ def _curated(config: StudyConfig, folder: StudyFolder, manifest: Manifest, comma
     curation = read_curation(folder)
     if curation is None:
         raise StimuliError(f"the catch trials are not curated. Next: hms study curate {command}")
+    curation = with_all_candidates(curation, manifest)
     check_roles(curation, manifest, config.curation)
     check_signature(curation, manifest)
     for identifier, role in curation.roles.items():

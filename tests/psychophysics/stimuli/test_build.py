@@ -23,10 +23,9 @@ def built(study):
     return build_stimuli(*study, quiet)
 
 
-def test_a_build_holds_what_its_manifest_says(make_study):
-    config, folder = make_study()
-    manifest = built((config, folder))
-    assert manifest == read_manifest(folder)
+def test_a_build_holds_what_its_manifest_says(built_study):
+    config, folder = built_study
+    manifest = read_manifest(folder)
     check_files(folder, manifest)
     assert [(unit.layer, unit.channel) for unit in manifest.units] == [("3", 1), ("0", 4)]
     assert (manifest.pool.photographs, manifest.pool.images) == (12, 48)
@@ -76,9 +75,9 @@ def _geometry(network):
     return Geometry.of(network.height, network.width, OcclusionSection(strides=(32, 16, 8)))
 
 
-def test_a_second_build_makes_nothing_and_a_lost_or_altered_file_is_made_again(make_study):
-    config, folder = make_study()
-    manifest = built((config, folder))
+def test_a_second_build_makes_nothing_and_a_lost_or_altered_file_is_made_again(built_study):
+    config, folder = built_study
+    manifest = read_manifest(folder)
     pictures = {path: path.stat().st_mtime_ns for path in folder.root.rglob("set-*/*.png")}
     assert built((config, folder)) == manifest
     assert pictures == {path: path.stat().st_mtime_ns for path in pictures}
@@ -92,13 +91,12 @@ def test_a_second_build_makes_nothing_and_a_lost_or_altered_file_is_made_again(m
     check_files(folder, manifest)
 
 
-def test_an_interrupted_build_goes_on_where_it_stopped(make_study):
-    whole = built(make_study(study={"name": "whole"}))
-    config, folder = make_study(study={"name": "whole"})
-    folder = type(folder)(folder.root.with_name("cut"))
+def test_an_interrupted_build_goes_on_where_it_stopped(make_study, built_once):
+    whole = read_manifest(built_once[1])
+    config, folder = make_study()
 
     def interrupting(what, done, total):
-        if what == "synthesis steps" and done == 20:
+        if what == "synthesis steps" and done == 10:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
@@ -109,13 +107,12 @@ def test_an_interrupted_build_goes_on_where_it_stopped(make_study):
     assert kept == {path: path.stat().st_mtime_ns for path in folder.root.rglob("*.npy")}
 
 
-def test_what_a_step_was_made_from_decides_whether_it_is_made_again(make_study):
-    config, folder = make_study()
-    built((config, folder))
+def test_what_a_step_was_made_from_decides_whether_it_is_made_again(built_study, make_study):
+    _, folder = built_study
     blurred = folder.unit("net", Unit("3", 1)) / "set-00" / "blurred-1.png"
     synthetic = folder.unit("net", Unit("3", 1)) / "synthetic-1.png"
     before = blurred.stat().st_mtime_ns, synthetic.stat().st_mtime_ns
-    config, _ = make_study(synthesis={"steps": 9})
+    config, _ = make_study(synthesis={"steps": 3})
     built((config, folder))
     assert blurred.stat().st_mtime_ns == before[0] and synthetic.stat().st_mtime_ns > before[1]
 
@@ -127,8 +124,8 @@ def test_conditions_that_are_not_asked_for_are_not_made(make_study):
     assert not list(folder.root.rglob("synthetic*")) and not list(folder.root.rglob("blurred*"))
 
 
-def test_candidates_get_query_pairs_of_units_that_are_not_studied(make_study):
-    manifest = built(make_study())
+def test_candidates_get_query_pairs_of_units_that_are_not_studied(built_study):
+    manifest = read_manifest(built_study[1])
     assert len(manifest.candidates) == 3
     assert not {(u.layer, u.channel) for u in manifest.candidates} & {(u.layer, u.channel) for u in manifest.units}
     assert all(set(s.references) == {"natural"} for unit in manifest.candidates for s in unit.sets)
@@ -179,9 +176,9 @@ def test_a_full_disk_is_told_and_the_build_goes_on_after_it_was_freed(make_study
         subprocess.run(["umount", "--lazy", disk], check=True)
 
 
-def test_the_regret_and_the_controls_are_reported(make_study):
-    config, folder = make_study()
-    manifest = built((config, folder))
+def test_the_regret_and_the_controls_are_reported(built_study):
+    _, folder = built_study
+    manifest = read_manifest(folder)
     assert len(manifest.regret) == 1 and manifest.regret[0].exhaustive_evaluations == 17 * 17
     assert 0 <= manifest.regret[0].regret < 1
     told = summary(manifest, folder, "study.yaml")

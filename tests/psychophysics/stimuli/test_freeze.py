@@ -1,4 +1,5 @@
 import json
+import shutil
 
 import pytest
 import yaml
@@ -8,30 +9,33 @@ from psychophysics.stimuli.build import build_stimuli
 from psychophysics.stimuli.curate import curate
 from psychophysics.stimuli.curation import read_curation
 from psychophysics.stimuli.freeze import freeze, open_frozen
+from psychophysics.study_folder import StudyFolder
 
 
 def quiet(what, done, total):
     pass
 
 
-@pytest.fixture
-def study(make_study):
-    config, folder = make_study(synthesis={"steps": 2}, design={"conditions": ["natural", "mixed", "none"]})
-    build_stimuli(config, folder, quiet)
-    return config, folder
-
-
-@pytest.fixture
-def signed(study):
-    config, folder = study
+@pytest.fixture(scope="session")
+def signed_once(built_once, tmp_path_factory):
+    config, built = built_once
+    folder = StudyFolder(tmp_path_factory.mktemp("signed") / "study")
+    shutil.copytree(built.root, folder.root)
     curate(config, folder, None, "study.yaml")
     curate(config, folder, "A. Person", "study.yaml")
     build_stimuli(config, folder, quiet)
     return config, folder
 
 
-def test_suggestions_take_the_clearest_candidates_of_disjoint_units(study):
-    config, folder = study
+@pytest.fixture
+def signed(signed_once, tmp_path):
+    config, folder = signed_once
+    shutil.copytree(folder.root, tmp_path / "study")
+    return config, StudyFolder(tmp_path / "study")
+
+
+def test_suggestions_take_the_clearest_candidates_of_disjoint_units(built_study):
+    config, folder = built_study
     told = curate(config, folder, None, "study.yaml")
     assert "6 candidates to look at" in told and 'hms study curate study.yaml --sign "YOUR NAME"' in told
     curation = read_curation(folder)
@@ -45,25 +49,30 @@ def test_suggestions_take_the_clearest_candidates_of_disjoint_units(study):
     assert page.count("<section>") == 6 and "Not signed yet" in page
 
 
-def test_a_study_without_curated_catch_trials_cannot_be_frozen(study):
-    config, folder = study
+def test_a_study_without_curated_catch_trials_cannot_be_frozen(built_study):
+    config, folder = built_study
     with pytest.raises(StimuliError, match=r"the catch trials are not curated\. Next: hms study curate study\.yaml"):
         freeze(config, folder, "study.yaml")
     curate(config, folder, None, "study.yaml")
     with pytest.raises(StimuliError, match="nobody has signed"):
         freeze(config, folder, "study.yaml")
     curate(config, folder, "A. Person", "study.yaml")
-    with pytest.raises(StimuliError, match=r"has no references for mixed, none yet\. Next: hms study stimuli study"):
+    with pytest.raises(
+        StimuliError, match=r"has no references for synthetic, mixed, blurred, none yet\. Next: hms study stimuli study"
+    ):
         freeze(config, folder, "study.yaml")
-    build_stimuli(config, folder, quiet)
+
+
+def test_a_frozen_study_is_known_by_its_hash(signed):
+    config, folder = signed
     frozen = freeze(config, folder, "study.yaml")
     assert frozen.signed_by == "A. Person" and len(frozen.curated["catch"]) == 1
     assert freeze(config, folder, "study.yaml") == frozen
     assert open_frozen(folder)[0] == frozen and frozen.study_config == config
 
 
-def test_roles_that_do_not_fit_are_refused(study):
-    config, folder = study
+def test_roles_that_do_not_fit_are_refused(built_study):
+    config, folder = built_study
     curate(config, folder, None, "study.yaml")
     original = yaml.safe_load(folder.curation.read_text())
 
