@@ -14,7 +14,7 @@ from search.report.early_stopping.thresholds import COLUMNS
 from search.report.figures.style import Spec, axis, layout, numbers, panel_rows
 from search.report.palette import LIGHT
 
-SAVED, REACHING = "device time saved (%)", "networks that reach it at their end (%)"
+REACHING = "networks that reach it (%)"
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,8 @@ def prepare(early: EarlyStopping, metric: Metric, accuracy: Metric | None, *, co
     frame[shares] *= 100
     kind = "time_share" if early.usable.timed else "epochs_share"
     saved = (kind, f"{kind}_low", f"{kind}_high") if early.usable.timed else (kind,)
-    lines = [(SAVED, "hms", "solid", saved), (REACHING, "muted", "dash", ("reaching_share",))]
+    name = "device time saved (%)" if early.usable.timed else "epochs saved (%)"
+    lines = [(name, "hms", "solid", saved), (REACHING, "muted", "dash", ("reaching_share",))]
     found = [Panel("Share (%)", lines)]
     if accuracy is not None and frame["accuracy_mean"].notna().sum() > 1:
         columns = ("accuracy_mean", "accuracy_low", "accuracy_high")

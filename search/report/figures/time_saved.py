@@ -13,15 +13,18 @@ from search.report.figures.style import Spec, axis, layout, panels
 from search.report.palette import LIGHT
 
 CHOSEN, MISSED = "best network chosen", "another network chosen"
-TITLE = "Share of device time saved (%)"
 
 
 @dataclass(frozen=True)
 class TimeSaved:
-    """frame: one row a rule, from top to bottom: label, share, low, high (per cent), chosen. paper: its share."""
+    """frame: one row a rule, from top to bottom: label, share, low, high (per cent), chosen. paper: its share.
+
+    title: of the axis, with its unit.
+    """
 
     frame: pd.DataFrame
     paper: float | None
+    title: str
 
 
 def prepare(early: EarlyStopping, *, compare: bool) -> TimeSaved | None:
@@ -40,7 +43,8 @@ def prepare(early: EarlyStopping, *, compare: bool) -> TimeSaved | None:
             "chosen": rules["best_chosen"] == 1,
         }
     )
-    return TimeSaved(frame, 100 * paper.TIME_SAVED if compare else None)
+    title = "Device time saved (%)" if early.usable.timed else "Epochs saved (%)"
+    return TimeSaved(frame, 100 * paper.TIME_SAVED if compare else None, title)
 
 
 def interactive(saved: TimeSaved) -> Spec:
@@ -54,11 +58,14 @@ def interactive(saved: TimeSaved) -> Spec:
         error |= {"array": _arm(rows["high"] - rows["share"]), "arrayminus": _arm(rows["share"] - rows["low"])}
         data.append(
             {"type": "scatter", "mode": "markers", "name": name, "x": _listed(rows["share"]), "y": list(rows["label"])}
-            | {"error_x": error, "marker": {"symbol": symbol, "size": 10, "color": "@hms", "line": {"width": 2}}}
+            | {
+                "error_x": error,
+                "marker": {"symbol": symbol, "size": 10, "color": "@hms", "line": {"width": 2, "color": "@hms"}},
+            }
             | {"hovertemplate": "%{y}: %{x:.1f} % saved<extra></extra>"}
         )
     spec = layout(96 + 28 * len(saved.frame), margin={"l": 20, "r": 20, "t": 26, "b": 48}, showlegend=True)
-    spec["xaxis"] = axis(TITLE, range=[-2, 102])
+    spec["xaxis"] = axis(saved.title, range=[-2, 102])
     order = list(saved.frame["label"])
     spec["yaxis"] = axis("", categoryorder="array", categoryarray=order, autorange="reversed", ticklabelstandoff=6)
     if saved.paper is not None:
@@ -99,6 +106,6 @@ def printed(saved: TimeSaved) -> Figure:
         )
     ax.set_yticks(places, frame["label"])
     ax.invert_yaxis()
-    ax.set(xlim=(-2, 102), xlabel=TITLE)
+    ax.set(xlim=(-2, 102), xlabel=saved.title)
     figure.legend(fontsize=7, loc="outside lower center", ncols=3)
     return figure
