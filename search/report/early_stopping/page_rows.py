@@ -51,8 +51,8 @@ def notices(early: EarlyStopping) -> list[str]:
         found.append(f"The {early.cut} networks that the search's own rule ended are missing here: a truncated sample.")
     elif early.cut:
         found.append(
-            "The others are what that rule left over, no sample of the space, so nothing is replayed on them either. A "
-            "search with --set stopping.rule=none makes a replay possible."
+            f"The {early.usable.n} networks that it let train on are what the rule left over, no sample of the space: "
+            "nothing is replayed on them either. A search with --set stopping.rule=none makes a replay possible."
         )
     if early.possible and early.usable.n < ILLUSTRATIVE_BELOW:
         found.append(f"Illustrative: {early.usable.n} networks are fewer than {ILLUSTRATIVE_BELOW}.")

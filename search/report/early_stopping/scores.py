@@ -12,7 +12,7 @@ from search.report.early_stopping.histories import Flags, Floats, Histories, Int
 from search.report.early_stopping.outcome import Outcome
 
 SEED = 25
-RESAMPLES, RESAMPLED_ROWS = 1000, 500_000  # fewer resamples above 500 networks, so that it stays quick
+RESAMPLES, RESAMPLED_ROWS = 1000, 400_000  # fewer resamples above 400 networks, so that it stays quick
 
 COLUMNS = [
     "rule", "kind", "label", "control_of", "metric", "target", "n", "ended_early", "discarded", "too_short",

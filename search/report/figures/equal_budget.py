@@ -45,7 +45,7 @@ def prepare(early: EarlyStopping, metric: Metric) -> EqualBudget | None:
         return None
     column, unit = ("hours", "Device time spent (h)") if early.usable.timed else ("epochs", "Epochs trained")
     lines: list[tuple[str, Style, pd.DataFrame]] = []
-    first = next((label for label in table["label"] if label.endswith(" stable")), "")
+    first = f"{metric.short} stable"
     seen: list[str] = []
     for key, curve in table.groupby(["kind", "rule", "label"], sort=False):
         kind, rule, label = (str(part) for part in key)

@@ -120,7 +120,10 @@ def test_the_settings_are_the_searchs_own(written) -> None:
 
 def test_another_guide_is_what_networks_are_judged_by(written) -> None:
     record = {"config": {"metrics": {"every": 5}, "search": {"guide": "mse"}}}
-    early = early_stopping(written(walks(30), record=record))
+    analysis = analyse(written(walks(30), record=record))
+    early = analysis.early_stopping
+    drawn = next(drawing.data for drawing in drawings(analysis) if drawing.name == "early_stopping_budget")
+    assert drawn.banded == {"no stopping", "MSE stable"} <= {label for label, _, _ in drawn.lines}
     assert early.guide == "mse"
     assert set(early.budget["target"]) == {"mse"}
     assert early.budget.loc[early.budget["rule"] == "none", "best"].is_monotonic_decreasing
