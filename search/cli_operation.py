@@ -63,6 +63,29 @@ def log(
 
 
 @app.command()
+def serve(
+    name: Name,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="port; 0: any that is free")] = 8080,
+    host: Annotated[
+        str, typer.Option(help="address to listen on; 0.0.0.0: all of this machine, which asks for a token")
+    ] = "127.0.0.1",
+    token: Annotated[
+        bool, typer.Option("--token", help="ask for a token here too: others who are logged in could look")
+    ] = False,
+    mongo: Mongo = None,
+) -> None:
+    """Follow a search in the browser: workers, trials, curves as they arrive; a page that can only be read.
+
+    The page filters trials, shows their logs, gives tables and the whole report. Ctrl-C ends it, and leaves the search
+    be. From another machine, best: ssh -L 8080:localhost:8080 THIS_MACHINE, then http://localhost:8080/ there. With
+    --host, whoever has the address with its token may look; the connection is not encrypted.
+    """
+    from search.serve.command import serve as serve_page
+
+    serve_page(Place.given(mongo), name, host, port, token=token, say=say)
+
+
+@app.command()
 def retry(
     name: Name,
     state: Annotated[

@@ -66,6 +66,15 @@ class Status:
         """Whether its driver saw the last trial end."""
         return bool(self.search.get("finished"))
 
+    @property
+    def driver(self) -> Document | None:
+        """`owner` and `since` of the driver that lives; None where none does."""
+        driver: Document | None = self.search["driver"]
+        if not driver or driver["until"] < self.now:
+            return None
+        identity = ProcessIdentity.from_dict(driver["owner"])
+        return None if identity is not None and identity.known_dead() else driver
+
     def table(self) -> object:
         """The trials that run, and those that ended last."""
         seconds = float(self.search.get("wall_seconds") or 0.0)
@@ -93,12 +102,19 @@ class Status:
         """Who drives, who works, how fast, how long still; nothing of it when the search is finished."""
         if self.finished:
             return []
-        rate = ended_per_hour(self.documents, self.now)
-        alive = sum(worker.alive for worker in self.workers)
-        left = seconds_left(self.documents, self.planned, alive, self.now)
+        rate, left = self.trials_an_hour(), self.seconds_left()
         parts = [] if rate is None else [f"{rate:,.0f} trials an hour" if rate >= 100 else f"{rate:.3g} trials an hour"]
-        parts += [] if left is None or self.search.get("cancelled") else [f"about {span(left)} left"]
+        parts += [] if left is None else [f"about {span(left)} left"]
         return [self._driver(), self._workers(), *(["; ".join(parts)] if parts else [])]
+
+    def trials_an_hour(self) -> float | None:
+        """How many trials ended in the last hour; None before any did."""
+        return ended_per_hour(self.documents, self.now)
+
+    def seconds_left(self) -> float | None:
+        """Until the last planned trial has ended, about; None where unknown, and of a cancelled search."""
+        alive = sum(worker.alive for worker in self.workers)
+        return None if self.search.get("cancelled") else seconds_left(self.documents, self.planned, alive, self.now)
 
     def counts(self) -> str:
         """`toy: 3 DONE, 1 RUNNING; not finished`."""
@@ -108,13 +124,11 @@ class Status:
         return f"{self.name}: {counted or 'no trials'}; {'finished' if self.finished else 'not finished'}{cancelled}"
 
     def _driver(self) -> str:
-        driver = self.search["driver"]
-        owner = driver["owner"] if driver else {}
-        identity = ProcessIdentity.from_dict(owner)
-        if not driver or driver["until"] < self.now or (identity is not None and identity.known_dead()):
+        driver = self.driver
+        if driver is None:
             command = self.search.get("command")
             return "no driver runs" + (f"; continue with: {command}" if command else "")
-        since = span((self.now - driver["since"]).total_seconds())
+        owner, since = driver["owner"], span((self.now - driver["since"]).total_seconds())
         return f"driver: {owner.get('host', '?')} pid {owner.get('pid', '?')}, for {since}"
 
     def _workers(self) -> str:

@@ -1,6 +1,6 @@
 """The metrics of every evaluated epoch: one row per (search, trial, epoch), never inside the trial's document."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from pymongo.client_session import ClientSession
@@ -44,4 +44,11 @@ class Epochs(Leases):
         """All rows of a search, or of one trial, sorted by (tid, epoch)."""
         query: Document = {"exp_key": name} if tid is None else {"exp_key": name, "tid": tid}
         rows = self._metrics.find(query, {"_id": False, "exp_key": False})
+        return list(rows.sort([("tid", 1), ("epoch", 1)]))
+
+    @speaks_mongo
+    def curves(self, name: str, tids: Collection[int], columns: Collection[str]) -> list[Document]:
+        """`tid`, `epoch` and these columns of every row of these trials, sorted by (tid, epoch)."""
+        shown = {"_id": False, **dict.fromkeys(("tid", "epoch", *columns), True)}
+        rows = self._metrics.find({"exp_key": name, "tid": {"$in": sorted(tids)}}, shown)
         return list(rows.sort([("tid", 1), ("epoch", 1)]))

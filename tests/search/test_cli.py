@@ -23,7 +23,21 @@ def commands(group, path=()):
 
 COMMANDS = dict(commands(typer.main.get_command(app)))
 PROMISED = {
-    *("run", "driver", "worker", "status", "retry", "cancel", "report", "export", "score", "plan", "predict", "doctor"),
+    *(
+        "run",
+        "driver",
+        "worker",
+        "status",
+        "serve",
+        "retry",
+        "cancel",
+        "report",
+        "export",
+        "score",
+        "plan",
+        "predict",
+        "doctor",
+    ),
     *("workers", "log", "forget", "backup", "restore", "import-hyperopt"),
 }
 
