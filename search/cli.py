@@ -156,17 +156,38 @@ def report(
 @app.command()
 def export(
     name: Name,
-    format: Annotated[str, typer.Option("--format", help="csv, parquet, json, latex or weights")] = "csv",
+    format: Annotated[
+        str | None, typer.Option("--format", help="csv (the default), parquet, json, latex or weights")
+    ] = None,
     out: Annotated[Path | None, typer.Option(help="folder; default: results/NAME/export")] = None,
+    optuna: Annotated[
+        str | None, typer.Option(help="mirror it as a study of Optuna in this database, e.g. sqlite:///study.db")
+    ] = None,
+    tensorboard: Annotated[
+        Path | None, typer.Option(help="write event files below this folder, for tensorboard --logdir")
+    ] = None,
     mongo: Mongo = None,
 ) -> None:
-    """Write the tables of a search, one row a trial and one row an evaluated epoch; or the weights that were kept."""
+    """Write the tables of a search, one row a trial and one row an evaluated epoch; or the weights that were kept.
+
+    For other dashboards: --optuna and --tensorboard, once or repeatedly while it runs; each replaces what it wrote.
+    """
     from search.export_formats import export_as
 
     folder = RunFolder.of(results_root(), name)
     with Place.given(mongo).store() as store:
-        for path in export_as(store, name, folder, data_root(), format, out or folder.root / "export"):
-            say(str(path))
+        if optuna is not None:
+            from search.optuna_mirror import mirror
+
+            counts = mirror(store, name, optuna)
+            say(f"study `{name}`: {', '.join(f'{count} {state}' for state, count in counts.items()) or 'no trials'}")
+        if tensorboard is not None:
+            from search.tensorboard_export import write_events
+
+            say(str(write_events(store, name, tensorboard)))
+        if format is not None or (optuna is None and tensorboard is None):
+            for path in export_as(store, name, folder, data_root(), format or "csv", out or folder.root / "export"):
+                say(str(path))
 
 
 @app.command()

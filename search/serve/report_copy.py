@@ -5,7 +5,6 @@ the page goes on, and what `hms run` and `hms report` write stays as it is.
 """
 
 import multiprocessing
-import os
 import shutil
 import signal
 import tempfile
@@ -101,7 +100,6 @@ class ReportCopy:
 def _make(source: Source, out: Path, sender: Connection) -> None:
     """In a process of its own: export the tables, write the report; send None, or what went wrong."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the server, which ends this process
-    os.nice(10)
     from search.export import export_tables
     from search.report import write_report
     from search.store import Store
