@@ -16,6 +16,7 @@ class SearchRecord:
     end. `metrics` describes what was logged; older exports do not say, and logged the paper's three. `reduced_sizes`
     names what is smaller than in the paper; empty when nothing is. `imported` says where another program's search came
     from; empty for our own. `references`: of each further reference of HMS by name, its `baselines` and `subjects`.
+    `materials`: what trials were measured on, with digests.
     """
 
     name: str
@@ -43,6 +44,7 @@ class SearchRecord:
     metrics: list[dict[str, Any]] = field(default_factory=list)
     imported: dict[str, Any] = field(default_factory=dict)
     references: dict[str, dict[str, Any]] = field(default_factory=dict)
+    materials: dict[str, Any] = field(default_factory=dict)
 
     @property
     def stopping_rule(self) -> str:
