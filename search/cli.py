@@ -1,7 +1,6 @@
 """The `hms` command. Each command is a few lines that call one function; `main` turns exceptions into exit codes."""
 
 import json
-import re
 import shlex
 import sys
 from collections.abc import Iterator
@@ -16,11 +15,11 @@ from metrics.errors import MetricError
 from prednet.errors import PredNetError
 from search.cli_data import app as data_app
 from search.cli_operation import app as operation_app
-from search.cli_options import Convention, EpochRuleOption, Mongo, Name, SetOption, say
+from search.cli_options import Convention, Mongo, Name, SetOption, say
+from search.cli_report import app as report_app
 from search.cli_score import app as score_app
 from search.cli_study import app as study_app
 from search.config_reader import load_config
-from search.config_section import NAME_PATTERN
 from search.errors import EXIT_INTERRUPTED, EXIT_TRIALS_FAILED, HmsError, UsageError
 from search.paths import RunFolder, data_root, results_root
 from search.place import Place
@@ -127,30 +126,6 @@ def worker(
 
     options = WorkerOptions(devices, per_device, threads, slot, launcher, allow_mixed, requeue)
     serve(Place.given(mongo), name, options, say)
-
-
-@app.command()
-def report(
-    name: Name,
-    out: Annotated[Path | None, typer.Option(help="folder; default: results/NAME/report")] = None,
-    epoch_rule: EpochRuleOption = "last",
-    mongo: Mongo = None,
-) -> None:
-    """Export the tables of a search and write its report: report.html, tables/, figures/. Works while it runs.
-
-    NAME may be a folder of exported tables, with a / in it or `.`: no database is needed.
-    """
-    from search.report import write_report
-    from search.run import make_report
-
-    if Path(name).is_dir() and not re.fullmatch(NAME_PATTERN, name):
-        folder = Path(name).resolve()
-        run = folder if (folder / "tables").is_dir() else folder.parent
-        path = write_report(folder, out or run / "report", epoch_rule)
-    else:
-        with Place.given(mongo).store() as store:
-            path = make_report(store, name, RunFolder.of(results_root(), name), out, epoch_rule)
-    say(str(path))
 
 
 @app.command()
@@ -276,7 +251,11 @@ def weights(
     say(convert_weights(source, target, convention=convention, backend=backend, size=size))
 
 
-app.registered_commands += [*score_app.registered_commands, *operation_app.registered_commands]
+app.registered_commands += [
+    *report_app.registered_commands,
+    *score_app.registered_commands,
+    *operation_app.registered_commands,
+]
 
 
 def command_line(command: str, config: Path, overrides: list[str] | None, name: str) -> str:

@@ -140,14 +140,22 @@ def run_search(
     return outcome, report
 
 
-def make_report(store: Store, name: str, folder: RunFolder, out: Path | None = None, epoch_rule: str = "last") -> Path:
-    """Export the tables and write the report; the path of `report.html`."""
+def make_report(
+    store: Store,
+    name: str,
+    folder: RunFolder,
+    out: Path | None = None,
+    epoch_rule: str = "last",
+    *,
+    printed: bool = True,
+) -> Path:
+    """Export the tables and write the report, with its figures for print if `printed`; the path of `report.html`."""
     # Slow to import, and no other step of a search needs them.
     from search.export import export_tables
     from search.report import write_report
 
     tables = export_tables(store, name, folder, data_root())
-    return write_report(tables, out or folder.report, epoch_rule)
+    return write_report(tables, out or folder.report, epoch_rule, printed=printed)
 
 
 def note_materials(store: Store, config: SearchConfig, lock: str, progress: Progress | None = None) -> list[str]:

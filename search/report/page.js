@@ -87,6 +87,25 @@
     document.querySelectorAll(".plot").forEach((box) => observer.observe(box));
   }
 
+  // How old the page is; it loads again by itself only while its address ends in `?follow`, which a link asks for.
+  function tellAge() {
+    const written = document.getElementById("written"), link = document.getElementById("follow");
+    if (!written) return;
+    const ago = (Date.now() - Date.parse(written.dateTime)) / 60000;
+    const [size, unit] = ago < 90 ? [1, "minute"] : ago < 2880 ? [60, "hour"] : [1440, "day"];
+    const words = new Intl.RelativeTimeFormat("en", { numeric: "auto" }).format(-Math.floor(ago / size), unit);
+    document.getElementById("age").textContent = ago < 1 ? ", just now" : `, ${words}`;
+    setTimeout(tellAge, 20000);
+    if (!link || !link.hidden) return;
+    link.hidden = false;
+    if (location.search === "?follow") {
+      link.textContent = "Reloads every minute: stop";
+      link.href = location.pathname;
+      setTimeout(() => location.reload(), 60000);
+    }
+  }
+
+  tellAge();
   loadPlotly()
     .then(drawAll)
     .then(followChanges)

@@ -85,3 +85,15 @@ def test_a_report_of_a_name_is_of_the_store_also_where_a_folder_has_that_name(tm
     monkeypatch.chdir(tmp_path)
     for name in ("toy", "nowhere/toy"):
         assert isinstance(reported(name).exception, StoreUnreachable)
+
+
+def test_folders_of_tables_are_compared_without_a_database(tmp_path, monkeypatch):
+    monkeypatch.setenv("HMS_MONGO", "mongodb://127.0.0.1:9/?serverSelectionTimeoutMS=100")
+    monkeypatch.setenv("HMS_RESULTS", str(tmp_path / "results"))
+    for name in ("one", "two"):
+        shutil.copytree(Path(__file__).parent / "report" / "fixed", tmp_path / name / "tables")
+    outcome = reported(tmp_path / "one", tmp_path / "two" / "tables")
+    assert outcome.exit_code == 0, outcome.output
+    assert outcome.output.splitlines()[-1] == str(tmp_path / "results" / "one+two" / "report.html")
+    followed = reported(tmp_path / "one", "--watch")
+    assert isinstance(followed.exception, UsageError) and "does not change" in str(followed.exception)

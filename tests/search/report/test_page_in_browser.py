@@ -4,7 +4,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page
 
-from search.report import write_report
+from search.report import analyse, read_tables, write_report
+from search.report.page import render
 
 WriteTables = Callable[..., Path]
 OpenPage = Callable[..., tuple[Page, list[str]]]
@@ -47,3 +48,31 @@ def test_figures_follow_the_colour_scheme(open_page: OpenPage, write_tables: Wri
     page.emulate_media(color_scheme="dark")
     page.wait_for_function(f"({read})() === '#E6EAEE'")
     page.close()
+
+
+def test_the_age_is_told_and_a_page_reloads_only_when_asked(
+    open_page: OpenPage, write_tables: WriteTables, tmp_path: Path
+) -> None:
+    for name, unfinished in (("runs", 2), ("ended", 0)):
+        file = tmp_path / name / "report.html"
+        file.parent.mkdir(exist_ok=True)
+        file.write_text(render(analyse(read_tables(write_tables(name, trials=4, unfinished=unfinished))), []))
+        page, complaints = open_page(file)
+        told = page.locator(".age").inner_text()
+        assert told.startswith("Written 2024-01-01 01:00:00 UTC, ") and " days ago" in told
+        assert page.locator("#follow").count() == (1 if unfinished else 0)
+        if unfinished:
+            page.clock.install()
+            page.get_by_role("link", name="Reload every minute").click()
+            stop = page.get_by_role("link", name="Reloads every minute: stop")
+            stop.wait_for()
+            page.evaluate("window.before = true")
+            page.clock.run_for(61_000)
+            page.wait_for_function("window.before === undefined")
+            stop.wait_for()
+            stop.click()
+            page.get_by_role("link", name="Reload every minute").wait_for()
+            page.evaluate("window.before = true")
+            page.clock.run_for(200_000)
+            assert page.evaluate("window.before") is True
+        assert complaints == []

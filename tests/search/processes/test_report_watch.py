@@ -1,0 +1,58 @@
+"""`hms report --watch` beside a search that really runs; several searches of the store side by side."""
+
+import re
+import signal
+
+
+def page(hms, name="toy"):
+    return hms.results / name / "report" / "report.html"
+
+
+def begun(hms):
+    """Whether the first trial has a folder."""
+    return (hms.results / "toy" / "trials" / "000000").is_dir()
+
+
+def test_it_follows_a_search_to_its_end(hms, until):
+    run = hms.start("run", str(hms.config), "--workers", "1", "--set", "training.toy_seconds=0.3")
+    until(lambda: begun(hms), timeout=200)
+    watch = hms.start("report", "toy", "--watch", "--every", "5")
+    text = until(lambda: page(hms).exists() and page(hms).read_text(), timeout=200)
+    assert "not finished" in text and 'id="follow"' in text
+    ran, watched = hms.wait(run, 250), hms.wait(watch, 250)
+    assert (ran.code, watched.code) == (0, 0), watched.err
+    assert watched.lines[-1] == str(page(hms))
+    told = [line for line in watched.lines if re.match(r"\d\d:\d\d:\d\d .*DONE.*: .*report\.html$", line)]
+    assert len(told) >= 2 and "4 DONE: " in told[-1]
+    text = page(hms).read_text()
+    assert "not finished" not in text and 'id="follow"' not in text
+    assert sorted(file.stem for file in page(hms).parent.glob("trials/*.html")) == [f"{tid:06d}" for tid in range(4)]
+
+
+def test_ctrl_c_leaves_the_last_report(hms, until):
+    hms.start("run", str(hms.config), "--workers", "1", "--set", "training.toy_seconds=0.5")
+    until(lambda: begun(hms), timeout=200)
+    watch = hms.start("report", "toy", "--watch", "--every", "60")
+    until(lambda: page(hms).exists(), timeout=200)
+    watch.send_signal(signal.SIGINT)
+    done = hms.wait(watch)
+    assert done.code == 130 and "interrupted" in done.err and "Traceback" not in done.err, done.err
+    assert "no longer followed" in done.lines[-1] and (
+        str(page(hms)) in done.lines[-1] or "no report" in done.lines[-1]
+    )
+    assert page(hms).read_text().rstrip().endswith("</html>")
+
+
+def test_two_searches_of_a_store_and_a_folder_are_compared(finished, tmp_path):
+    exported = tmp_path / "elsewhere" / "tables"
+    assert finished("export", "toy", "--out", str(exported)).code == 0
+    done = finished("report", "toy", f"{exported.parent}/", "--out", str(tmp_path / "both"))
+    assert done.code == 0, done.err
+    assert done.lines[-1] == str(tmp_path / "both" / "report.html")
+    assert "toy (1) and toy (2)" in (tmp_path / "both" / "report.html").read_text()
+    twice = finished("report", "toy", "toy")
+    assert twice.code == 2 and "the same search twice" in twice.err
+    missing = finished("report", "toy", "toi")
+    assert missing.code == 2 and "toi" in missing.err
+    assert not (finished.results / "toy+toi").exists()
+    assert finished("report", "toy", "other", "--watch").code == 2
