@@ -20,8 +20,18 @@ def json_records(table: pd.DataFrame) -> str:
 
 WRITERS: dict[str, tuple[str, Callable[[pd.DataFrame, Path], object]]] = {
     "json": (".json", lambda table, path: path.write_text(json_records(table), encoding="utf-8")),
-    "latex": (".tex", lambda table, path: table.to_latex(path, index=False, escape=True, float_format="%.4g")),
 }
+
+
+def _latex(exported: Path, out: Path) -> list[Path]:
+    """The tables of the report and of the trials and their evaluations, as `hms report` writes and words them."""
+    # Slow to import, and no other format needs it.
+    from search.report import analyse, read_tables
+    from search.report.exports import report_tables
+    from search.report.latex_tables import run_tables, write_latex
+
+    analysis = analyse(read_tables(exported))
+    return write_latex(analysis, report_tables(analysis) | run_tables(analysis), out)
 
 
 def export_as(store: Store, name: str, folder: RunFolder, data_root: Path, format: str, out: Path) -> list[Path]:
@@ -30,6 +40,8 @@ def export_as(store: Store, name: str, folder: RunFolder, data_root: Path, forma
         export_tables(store, name, folder, data_root, out)
         return [out / f"trials.{format}", out / f"epochs.{format}", out / "search.json"]
     store.search(name)
+    if format == "latex":
+        return _latex(export_tables(store, name, folder, data_root), out)
     if format == "weights":
         return export_weights(store, name, folder, out)
     if format not in WRITERS:

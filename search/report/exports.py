@@ -1,4 +1,4 @@
-"""The CSV files of a report: the same numbers as on the page, at full precision."""
+"""The tables of a report as files: CSV, the numbers of the page at full precision, and LaTeX for print."""
 
 from pathlib import Path
 
@@ -6,6 +6,7 @@ import pandas as pd
 
 from search.report.analysis import Analysis
 from search.report.atomic import replacing
+from search.report.latex_tables import write_latex
 from search.report.references import reference_table
 
 
@@ -14,6 +15,15 @@ def export_tables(analysis: Analysis, folder: Path) -> list[Path]:
 
     A folder that holds the search's exported tables is left with them: their names do not clash with these.
     """
+    tables = report_tables(analysis)
+    printed = write_latex(analysis, tables, folder)
+    if folder.resolve() != analysis.tables.directory.resolve():
+        tables |= {"trials": analysis.tables.trials, "epochs": analysis.tables.epochs}
+    return [*(_write(table, folder / f"{name}.csv") for name, table in tables.items()), *printed]
+
+
+def report_tables(analysis: Analysis) -> dict[str, pd.DataFrame]:
+    """The tables that apply to a search, by the name of their file."""
     tables = {
         "table1": analysis.defined.table_1,
         "correlations": analysis.defined.correlations,
@@ -32,9 +42,7 @@ def export_tables(analysis: Analysis, folder: Path) -> list[Path]:
         tables["references"] = references
     if len(analysis.replicates):
         tables["replicates"] = analysis.replicates
-    if folder.resolve() != analysis.tables.directory.resolve():
-        tables |= {"trials": analysis.tables.trials, "epochs": analysis.tables.epochs}
-    return [_write(table, folder / f"{name}.csv") for name, table in tables.items()]
+    return tables
 
 
 def _write(table: pd.DataFrame, path: Path) -> Path:

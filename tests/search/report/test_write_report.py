@@ -79,6 +79,12 @@ def test_the_files_of_a_report(write_tables: WriteTables, tmp_path: Path) -> Non
     tables += " stabilisation importance pareto timeline"
     expected = {"report.html"} | {f"figures/{name}.{kind}" for name in figures for kind in ("png", "pdf")}
     expected |= {f"tables/{name}.csv" for name in [*tables.split(), "trials", "epochs"]}
+    printed = {"table2", "parameters", "all_tables"} | {*tables.split()} - {
+        "correlations",
+        "correlations_undefined_scored",
+    }
+    printed |= {"table2_undefined_scored", "parameters_undefined_scored"}
+    expected |= {f"tables/{name}.tex" for name in printed}
     expected |= {"trials/style.css"} | {f"trials/{tid:06d}.html" for tid in range(12)}
     expected |= {f"trials/{file.parent.name}.png" for file in folder.glob("trials/*/predictions.npz")}
     files = {file.relative_to(page.parent).as_posix(): file for file in page.parent.rglob("*") if file.is_file()}
