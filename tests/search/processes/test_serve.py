@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import sync_playwright
 
-SLOW = ("--set", "training.toy_seconds=0.2", "--set", "stopping.tolerance=0.03")
+SLOW = ("--set", "training.toy_seconds=0.5", "--set", "stopping.tolerance=0.03")
 TRACES = "(document.getElementById('panel-hms')?.data ?? [])"
 POINTS = f"{TRACES}.flatMap((trace) => trace.x).filter(Number.isFinite).length"
 MARKS = f"{TRACES}.filter((trace) => trace.mode === 'markers').map((trace) => trace.marker.symbol)"
@@ -107,7 +107,7 @@ def test_a_running_search_is_followed_in_the_browser(hms, until, tmp_path):
         # A trial and its curve arrive without a reload. (The page's policy forbids `wait_for_function`.)
         seen = until(lambda: page.evaluate(f"{POINTS} >= 3 && {POINTS}"))
         until(lambda: page.evaluate(POINTS) > seen)
-        assert page.locator("#cards").get_by_text("2 at work").is_visible()
+        until(lambda: page.locator("#cards").get_by_text("2 at work").is_visible())
         assert page.locator("#state").inner_text() == "running"
         page.screenshot(path=shots / "live-running.png", full_page=True)
 
