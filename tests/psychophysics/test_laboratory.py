@@ -42,8 +42,9 @@ def _ours(trials) -> dict[str, object]:
     time = by_condition(trials, "rt_s").set_index("condition")
     shares = confidence_shares(trials).set_index(["condition", "confidence"])["share"]
     layers = by_stimulus(trials, ["layer"]).set_index(["condition", "layer"])["accuracy"]
-    means = participant_means(trials).set_index("condition")["mean"]
-    unpaired, paired = mann_whitney(means["natural"], means["synthetic"]), compare(trials, "natural", "synthetic")
+    means = participant_means(trials)
+    natural, synthetic = (means.loc[means["condition"] == name, "mean"] for name in ("natural", "synthetic"))
+    unpaired, paired = mann_whitney(natural, synthetic), compare(means, "natural", "synthetic")
     return {
         "exp1_main": {
             name: {
@@ -94,10 +95,11 @@ def test_every_published_number(trials, expected, record_property) -> None:
 
 @needs_data
 def test_the_design_is_read_and_decides_the_test(trials) -> None:
-    assert design_of(trials) == "within"
-    assert compare(trials, "natural", "synthetic").name == "Wilcoxon W"
+    means = participant_means(trials)
+    assert design_of(means) == "within"
+    assert compare(means, "natural", "synthetic").name == "Wilcoxon W"
     with pytest.raises(DesignError, match="10 participants took both natural and synthetic"):
-        compare(trials, "natural", "synthetic", test="unpaired")
+        compare(means, "natural", "synthetic", test="unpaired")
 
 
 @needs_data

@@ -6,49 +6,51 @@ import pytest
 from scipy import stats
 
 from psychophysics.analysis.comparisons import compare, design_of, equivalence, pairwise, wilcoxon
+from psychophysics.analysis.summaries import participant_means
 from psychophysics.errors import DesignError
 
 
 def _people(make_trials, shares: dict[str, list[int]], *, same: bool = False) -> pd.DataFrame:
     """Ten trials a participant, so many of them correct; the same participants in all conditions or other ones."""
-    return pd.concat(
+    trials = pd.concat(
         [
             make_trials(f"{'' if same else condition}{i}", condition, [True] * k + [False] * (10 - k), attempt=c)
             for c, (condition, counts) in enumerate(shares.items())
             for i, k in enumerate(counts)
         ]
     )
+    return participant_means(trials)
 
 
 NATURAL, NONE = [9, 8, 8, 7, 9, 10, 6], [6, 7, 5, 5, 6, 8, 6]
 
 
 def test_other_participants_are_compared_unpaired(make_trials) -> None:
-    trials = _people(make_trials, {"natural": NATURAL, "none": NONE})
-    assert design_of(trials) == "between"
-    found = compare(trials, "natural", "none")
+    means = _people(make_trials, {"natural": NATURAL, "none": NONE})
+    assert design_of(means) == "between"
+    found = compare(means, "natural", "none")
     expected = stats.mannwhitneyu(np.array(NATURAL) / 10, np.array(NONE) / 10, method="asymptotic")
     assert (found.name, found.statistic) == ("Mann-Whitney U", expected.statistic)
     assert found.p == pytest.approx(expected.pvalue, rel=1e-12)
 
 
 def test_the_same_participants_are_compared_in_pairs_and_never_unpaired(make_trials) -> None:
-    trials = _people(make_trials, {"natural": NATURAL, "none": NONE}, same=True)
-    assert design_of(trials) == "within"
-    found = compare(trials, "natural", "none")
+    means = _people(make_trials, {"natural": NATURAL, "none": NONE}, same=True)
+    assert design_of(means) == "within"
+    found = compare(means, "natural", "none")
     # Differences 3, 1, 3, 2, 3, 2, 0: all in one direction; the 0 is dropped.
     assert (found.name, found.statistic) == ("Wilcoxon W", 0.0)
     assert found.p == pytest.approx(stats.wilcoxon([3, 1, 3, 2, 3, 2]).pvalue)
     with pytest.raises(DesignError, match="7 participants took both natural and none"):
-        compare(trials, "natural", "none", test="unpaired")
+        compare(means, "natural", "none", test="unpaired")
 
 
 def test_participants_in_some_conditions_only_fit_neither_test(make_trials) -> None:
-    trials = _people(make_trials, {"natural": NATURAL, "none": NONE[:5]}, same=True)
-    assert design_of(trials) == "mixed"
+    means = _people(make_trials, {"natural": NATURAL, "none": NONE[:5]}, same=True)
+    assert design_of(means) == "mixed"
     with pytest.raises(DesignError, match="5 of 7 participants took both"):
-        compare(trials, "natural", "none")
-    table = pairwise(trials, ["natural", "none"])
+        compare(means, "natural", "none")
+    table = pairwise(means, ["natural", "none"])
     assert np.isnan(table.loc[0, "p"]) and "see the mixed model" in table.loc[0, "reason"]
     assert table.loc[0, "difference"] == pytest.approx(np.mean(NATURAL) / 10 - np.mean(NONE[:5]) / 10)
 
@@ -91,6 +93,6 @@ def test_equivalence_is_two_one_sided_tests(make_trials) -> None:
 
 
 def test_an_unknown_condition_is_named(make_trials) -> None:
-    trials = _people(make_trials, {"natural": NATURAL, "none": NONE})
+    means = _people(make_trials, {"natural": NATURAL, "none": NONE})
     with pytest.raises(DesignError, match="No main trials of condition mixed; there are natural, none"):
-        compare(trials, "mixed", "none")
+        compare(means, "mixed", "none")

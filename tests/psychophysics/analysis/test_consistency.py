@@ -72,7 +72,7 @@ def test_the_interval_covers_the_truth_of_simulated_people() -> None:
     """Two kinds of people who err on the same half of the trials: kappa of the population is known."""
     rng = np.random.default_rng(0)
     hits = 0
-    for seed in range(40):
+    for seed in range(20):
         easy = np.arange(200) % 2 == 0
         p = np.where(easy, 0.9, 0.5)
         correct = rng.random((30, 200)) < p
@@ -92,7 +92,7 @@ def test_the_interval_covers_the_truth_of_simulated_people() -> None:
         observed, mean = np.mean(p**2 + (1 - p) ** 2), p.mean()
         expected = mean**2 + (1 - mean) ** 2
         hits += row["low"] <= (observed - expected) / (1 - expected) <= row["high"]
-    assert hits >= 32  # people are resampled, the 200 queries stay
+    assert hits >= 16  # people are resampled, the 200 queries stay
 
 
 def test_baselines_are_compared_like_people(trials) -> None:
