@@ -12,7 +12,8 @@ A unit is named by `network`, `layer` and `unit` together, a query pair by these
 """
 
 import json
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ import pandas as pd
 
 from psychophysics.columns import Column, Columns, checked
 from psychophysics.errors import ResponsesError
+from psychophysics.exclusions import Thresholds
 from search.report.atomic import replacing
 
 CONDITIONS = ("synthetic", "natural", "mixed", "blurred", "none")
@@ -87,13 +89,25 @@ class Study:
     """What was fixed before the data: from study.json.
 
     equivalence_bound: largest difference of two accuracies that counts as none (a share, 0.05 = 5 points); None where
-    the configuration fixed none, and then nothing is tested for equivalence. seed: of the bootstrap.
+    the configuration fixed none, and then nothing is tested for equivalence. seed: of the bootstrap. exclusions: limits
+    by name as in `psychophysics.exclusions.Thresholds`; those not given have its defaults.
     """
 
     name: str = "study"
     config_hash: str = ""
     equivalence_bound: float | None = None
     seed: int = 0
+    exclusions: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def thresholds(self) -> Thresholds:
+        """The limits of the exclusion rules; ResponsesError for a name that is none."""
+        names = [limit.name for limit in fields(Thresholds)]
+        unknown = [name for name in self.exclusions if name not in names]
+        if unknown:
+            raise ResponsesError(f"study.json: exclusions has `{unknown[0]}`; the limits are {', '.join(names)}.")
+        pairs: dict[str, Any] = {name: tuple(v) if isinstance(v, list) else v for name, v in self.exclusions.items()}
+        return Thresholds(**pairs)
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,7 @@
 """`hms study ...`: the psychophysics part. Each command is a few lines that call one function."""
 
 import json
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -51,3 +52,14 @@ def power(
         say(json.dumps(power_json(found, design), indent=1, allow_nan=False))
     else:
         Console().print(power_table(found, design))
+
+
+@app.command()
+def report(
+    responses: Annotated[Path, typer.Argument(help="folder with trials.csv and participants.csv of a study")],
+    out: Annotated[Path | None, typer.Option(help="folder; default: RESPONSES/report")] = None,
+) -> None:
+    """Analyse the answers of a study: report.html, tables/ (CSV), figures/ (PNG, PDF)."""
+    from psychophysics.report import write_report
+
+    say(str(write_report(responses, out or responses / "report")))

@@ -64,7 +64,7 @@ def kappas(first: FloatArray, second: FloatArray) -> FloatArray:
 
 
 def between_people(
-    rows: Sequences, conditions: Iterable[str], *, resamples: int = RESAMPLES, seed: int = 0
+    rows: Sequences, conditions: Iterable[str], seed: int = 0, resamples: int = RESAMPLES
 ) -> pd.DataFrame:
     """Mean kappa of pairs of people within each condition and between any two; columns `COLUMNS`.
 
@@ -94,7 +94,7 @@ def between_people(
 
 
 def with_baselines(
-    rows: Sequences, baselines: pd.DataFrame, conditions: Iterable[str], *, resamples: int = RESAMPLES, seed: int = 0
+    rows: Sequences, baselines: pd.DataFrame, conditions: Iterable[str], seed: int = 0, resamples: int = RESAMPLES
 ) -> pd.DataFrame:
     """Mean kappa of people in each condition with each baseline; columns `COLUMNS`, `second` is the baseline's name.
 

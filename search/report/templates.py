@@ -12,11 +12,11 @@ from search.report.palette import DARK, LIGHT, css_variables
 HERE = Path(__file__).parent
 
 
-def environment() -> jinja2.Environment:
-    """Templates of this package; what they are given is escaped, and a name that they are not given is an error."""
+def environment(folder: Path = HERE) -> jinja2.Environment:
+    """Templates of `folder`, then of this package; values are escaped, and a name that is not given is an error."""
     made = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(HERE), autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True,
-        lstrip_blocks=True,
+        loader=jinja2.FileSystemLoader([folder, HERE]), autoescape=True, undefined=jinja2.StrictUndefined,
+        trim_blocks=True, lstrip_blocks=True,
     )  # fmt: skip
     made.filters |= {"number": wording.number, "duration": wording.duration, "flat": wording.flat}
     return made
