@@ -26,17 +26,17 @@ class NetworkQuestion:
 
 
 def by_network(trials: pd.DataFrame, networks: pd.DataFrame) -> pd.DataFrame:
-    """One row a network and condition: columns network, condition, hms, mse, participants, trials, accuracy.
+    """One row a network and condition, by rising HMS: network, condition, hms, mse, participants, trials, accuracy.
 
     Accuracy is the mean over all its trials; units and participants differ between networks.
     """
     main = main_trials(trials).astype({"correct": np.float64})
-    groups = main.groupby(["network", "condition"], sort=True)
+    groups = main.groupby(["network", "condition"], sort=False)
     table = groups.agg(
         participants=("participant", "nunique"), trials=("correct", "size"), accuracy=("correct", "mean")
     )
     known = networks.set_index("network")[["hms", "mse"]]
-    joined = table.reset_index().join(known, on="network")
+    joined = table.reset_index().join(known, on="network").sort_values(["hms", "network"], kind="stable")
     return joined[["network", "condition", "hms", "mse", "participants", "trials", "accuracy"]]
 
 

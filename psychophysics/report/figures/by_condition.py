@@ -12,6 +12,7 @@ from search.report.figures.style import Spec, axis, layout, numbers, panels
 from search.report.palette import LIGHT
 
 _WIDTH = 0.26  # of the strip of dots, in conditions
+_ROWS = 40  # heights that dots are sorted into
 
 
 @dataclass(frozen=True)
@@ -30,11 +31,13 @@ class ByCondition:
     published: dict[str, tuple[float, float]]
 
     def places(self, index: int) -> npt.NDArray[np.float64]:
-        """x of the dots of one condition: equal values stand side by side, so that none is hidden."""
+        """x of the dots of one condition: values that are nearly equal stand side by side, so that none is hidden."""
         values = self.points[index]
+        span = np.ptp(np.concatenate(self.points))
+        bins = np.round(values / span * _ROWS) if span > 0 else np.zeros(len(values))
         place = np.zeros(len(values))
-        for value in np.unique(np.round(values, 6)):
-            same = np.flatnonzero(np.isclose(values, value, atol=1e-6))
+        for found in np.unique(bins):
+            same = np.flatnonzero(bins == found)
             step = min(0.03, _WIDTH / max(1, len(same)))
             place[same] = step * (np.arange(len(same)) - (len(same) - 1) / 2)
         return index - 0.22 + place
@@ -62,7 +65,7 @@ def interactive(data: ByCondition) -> Spec:
     traces: list[Spec] = []
     for i, label in enumerate(data.labels):
         dots: Spec = {"type": "scatter", "mode": "markers", "x": numbers(data.places(i)), "y": numbers(data.points[i])}
-        dots |= {"marker": {"size": 6, "color": "@hms", "opacity": 0.4}, "legendgroup": "dots", "showlegend": i == 0}
+        dots |= {"marker": {"size": 6, "color": "@hms", "opacity": 0.55}, "legendgroup": "dots", "showlegend": i == 0}
         traces.append(dots | {"name": "one participant", "hovertemplate": f"{label}: %{{y:.3f}}<extra></extra>"})
     error = {"type": "data", "array": numbers(data.sem2), "color": "@ink", "thickness": 1.6, "width": 6}
     means = {"type": "scatter", "mode": "markers", "x": numbers(np.arange(len(data.labels)) + 0.06)}
@@ -77,7 +80,7 @@ def interactive(data: ByCondition) -> Spec:
         traces.append(paper | {"name": "published", "hovertemplate": "published %{y:.2f}<extra></extra>"})
     spec = layout(400, showlegend=True)
     spec["xaxis"] = axis(
-        "", tickvals=list(range(len(data.labels))), ticktext=data.labels, showgrid=False,
+        "", tickvals=list(range(len(data.labels))), ticktext=data.labels, showgrid=False, zeroline=False,
         range=[-0.6, len(data.labels) - 0.4],
     )  # fmt: skip
     spec["yaxis"] = axis(data.title)
@@ -94,7 +97,7 @@ def printed(data: ByCondition) -> Figure:
     figure, (ax,) = panels(1, 1, 1.4 + 0.75 * len(data.labels), 2.9)
     for i, points in enumerate(data.points):
         label = "one participant" if i == 0 else None
-        ax.scatter(data.places(i), points, s=9, color=LIGHT["hms"], alpha=0.45, linewidths=0, label=label)
+        ax.scatter(data.places(i), points, s=9, color=LIGHT["hms"], alpha=0.55, linewidths=0, label=label)
     places = np.arange(len(data.labels))
     style: dict[str, Any] = {"capsize": 3, "markersize": 5}
     ax.errorbar(places + 0.06, data.mean, data.sem2, fmt="D", label="mean ± 2 SEM", color=LIGHT["ink"], **style)

@@ -42,7 +42,9 @@ def interactive(data: Confidence) -> Spec:
         for level, shares in data.shares.items()
     ]
     spec = layout(110 + 34 * len(data.labels), barmode="stack", bargap=0.3, showlegend=True)
-    spec["xaxis"] = axis("Share of answers", tickformat=".0%", range=[0, 1])
+    spec["margin"] = spec["margin"] | {"r": 28}
+    spec["legend"] = spec["legend"] | {"traceorder": "normal"}
+    spec["xaxis"] = axis("Share of answers", tickformat=".0%", range=[0, 1.001], dtick=0.25)
     spec["yaxis"] = axis("", autorange="reversed", showgrid=False)
     return {"data": traces, "layout": spec}
 
