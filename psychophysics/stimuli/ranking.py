@@ -8,7 +8,8 @@ from scipy.optimize import linear_sum_assignment
 
 from psychophysics.errors import StimuliError
 
-_FORBIDDEN, _REPEATED = 1e6, 10.0
+_FORBIDDEN, _REPEATED = 1e6, 10.0  # costs beside random ones in 0..1
+_CHOICE = 2  # images to rank for each one that is used
 
 
 @dataclass(frozen=True)
@@ -30,8 +31,9 @@ def form_sets(
     """Rank the images; the best `sets` are queries, each further `sets` give one reference to each query.
 
     With 20 sets of 9 references: the top 200 in 10 bins of 20 (Zimmermann et al. 2021). No image is used twice, and no
-    reference is a crop of its query's photograph. To that end at most c images of one photograph enter the ranking,
-    c being the smallest number that leaves enough; where each image has a photograph of its own, c = 1 changes nothing.
+    reference is a crop of its query's photograph. To that end at most c images of one photograph enter the ranking: as
+    few as leave twice as many images as are needed, and never more than `sets`. Where each image has a photograph of its
+    own this changes nothing.
     Within a bin references go to queries at random, but away from sets that already hold their photograph.
 
     Args:
@@ -47,9 +49,9 @@ def form_sets(
     needed = sets * (references + 1)
     counts = np.bincount(photo_of)
     # With at most `sets` images a photograph, Hall's condition holds: each bin can be given out without a clash.
-    most = next((c for c in range(1, sets + 1) if np.minimum(counts, c).sum() >= needed), None)
-    if most is None:
-        usable = int(np.minimum(counts, sets).sum())
+    most = next((c for c in range(1, sets) if np.minimum(counts, c).sum() >= _CHOICE * needed), sets)
+    usable = int(np.minimum(counts, most).sum())
+    if usable < needed:
         raise StimuliError(
             f"the pool has {len(photo_of)} images of {len(counts)} photographs, of which {usable} can be used (at most "
             f"{sets} of one photograph), but {sets} sets of 1 query and {references} references need {needed}: add "

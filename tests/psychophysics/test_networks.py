@@ -54,7 +54,7 @@ def test_activations_are_spatial_means_of_each_layer_before_a_relu_in_place():
         first = model.first(x)
         second = model.second(first.relu())
         third = model.third(second.relu())
-    expected = torch.stack([first[:, 2], second[:, 7]]).mean(dim=(2, 3)).T.numpy()
+    expected = torch.stack([first[:, 2].mean(dim=(1, 2)), second[:, 7].mean(dim=(1, 2))], 1).numpy()
     found = network.activation(shown, [Unit("first", 2), Unit("second", 7), Unit("third", 0)])
     np.testing.assert_allclose(found[:, :2], expected, rtol=1e-4, atol=1e-6)
     np.testing.assert_allclose(found[:, 2], third[:, 0].mean(dim=(1, 2)).numpy(), rtol=1e-4, atol=1e-6)
@@ -83,7 +83,7 @@ def test_a_network_that_cannot_read_its_images_says_so():
     with pytest.raises(StimuliError, match=r"toy: the network raised RuntimeError.*\(2, 3, 2, 2\)"):
         CnnUnits(NetworkSource(name="toy", source="x:y", height=2, width=2), Toy())
     with pytest.raises(StimuliError, match="no module of the network returns maps"):
-        CnnUnits(NetworkSource(name="flat", source="x:y"), nn.Sequential(nn.Flatten(), nn.LazyLinear(3)))
+        CnnUnits(NetworkSource(name="flat", source="x:y"), nn.Sequential(nn.Flatten(), nn.Linear(3 * 224 * 224, 3)))
 
 
 @pytest.fixture
@@ -104,7 +104,7 @@ def test_units_of_a_prednet_are_r_averaged_over_space_and_the_steps_after_the_fi
         steps = model(clip, activations=True).activations
     r = {f"R{n}": sum(step.r[n] for step in steps[1:]) / 4 for n in range(3)}
     found = network.activation(shown, [Unit("R1", 4), Unit("R0", 2), Unit("R2", 0)])
-    expected = np.stack([r["R1"][:, 4], r["R0"][:, 2]], 0).mean(axis=(2, 3)).T
+    expected = np.stack([r["R1"][:, 4].mean(dim=(1, 2)), r["R0"][:, 2].mean(dim=(1, 2))], axis=1)
     np.testing.assert_allclose(found[:, :2], expected, rtol=1e-4, atol=1e-6)
     np.testing.assert_allclose(found[:, 2], r["R2"][:, 0].mean(dim=(1, 2)), rtol=1e-4, atol=1e-6)
     np.testing.assert_allclose(network.layer_activation(shown, "R1"), r["R1"].flatten(1), rtol=1e-4, atol=1e-6)
