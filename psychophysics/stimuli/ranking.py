@@ -32,8 +32,8 @@ def form_sets(
 
     With 20 sets of 9 references: the top 200 in 10 bins of 20 (Zimmermann et al. 2021). No image is used twice, and no
     reference is a crop of its query's photograph. To that end at most c images of one photograph enter the ranking: as
-    few as leave twice as many images as are needed, and never more than `sets`. Where each image has a photograph of its
-    own this changes nothing.
+    few as leave twice as many images as are needed, and never more than `sets`. Where each image has a photograph of
+    its own this changes nothing.
     Within a bin references go to queries at random, but away from sets that already hold their photograph.
 
     Args:
