@@ -35,6 +35,11 @@ class SmallMultiples:
     last_epoch: int
 
     @property
+    def logarithmic(self) -> bool:
+        """Whether MSE is drawn on a logarithmic scale."""
+        return is_wide(self.points.loc[self.points["metric"] == "mse", "value"])
+
+    @property
     def rows(self) -> int:
         """Rows of panels."""
         return -(-len(self.panels) // COLUMNS)
@@ -151,5 +156,11 @@ def printed(multiples: SmallMultiples) -> Figure:
             )  # fmt: skip
     ax.set(xlim=(-0.05, COLUMNS - 0.05), ylim=(-(multiples.rows - 1) - HEIGHT - 0.08, 0.25))
     ax.axis("off")
+    scale = ", MSE on a logarithmic scale" if multiples.logarithmic else ""
+    ax.set_title(
+        f"Across: epochs 0 to {multiples.last_epoch}. Up: each metric from its least to its largest value here{scale}. "
+        "Numbers: trial and final value.",
+        fontsize=6.5, color=LIGHT["muted"], loc="left",
+    )  # fmt: skip
     figure.legend(fontsize=7, loc="outside lower center", ncols=6)
     return figure
