@@ -103,6 +103,23 @@ def retry(
 
 
 @app.command()
+def rerun(
+    name: Name,
+    tid: Annotated[int, typer.Option(min=0, help="the trial")],
+    out: Annotated[Path | None, typer.Option(help="a new folder; default: results/NAME/reruns/TID")] = None,
+    device: Annotated[str | None, typer.Option(help="cpu, cuda:0; default: where the trial ran")] = None,
+    mongo: Mongo = None,
+) -> None:
+    """Train the network of one trial again, and say whether its numbers are those that are logged.
+
+    Seed, hyperparameters and threads are the trial's own; the search and its files stay as they are. Ctrl-C ends it.
+    """
+    from search.rerun import rerun as train_again
+
+    say(str(train_again(Place.given(mongo), name, tid, out, device, say)))
+
+
+@app.command()
 def cancel(
     name: Name,
     tid: Annotated[int | None, typer.Option(help="one trial; default: all that are not final")] = None,

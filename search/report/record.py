@@ -56,6 +56,10 @@ class SearchRecord:
         """True when the networks are a random sample of the space: `rand`, and no rule that discards some."""
         return self.algorithm == "rand" and self.stopping_rule != "threshold"
 
+    def rerun_trial(self, tid: int | str) -> str:
+        """The command that trains one trial's network again; empty for an imported search, which cannot be trained."""
+        return "" if self.imported else f"hms rerun {self.name} --tid {tid}"
+
     @property
     def legacy_matching(self) -> bool:
         """True when object matching was drawn and counted as the published code does, so that its values compare."""

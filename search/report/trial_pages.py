@@ -118,6 +118,7 @@ def _context(site: _Site, row: dict[Any, Any], folder: Path) -> dict[str, Any]:
         "evaluations": Markup("\n").join(_evaluation(site, row) for row in rows),
         "log": printable("\n".join(log_tail(tables, tid, LOG_LINES))),
         "log_lines": LOG_LINES,
+        "rerun": tables.record.rerun_trial(tid),
         "strips": list(_pictures(site, tid, folder)),
         "wording": wording,
     }
