@@ -1,9 +1,12 @@
 """What a reader must know before the numbers: an unfinished, small or adaptive sample, undefined metrics, baselines."""
 
 from search.report.analysis import Analysis
+from search.report.record import SearchRecord
 from search.report.sample import ILLUSTRATIVE_BELOW
 
 NAMED = 20
+LOTTER_VAL_FRAMES = 154
+"""Frames of the one drive of KITTI that Lotter et al. validate on."""
 
 
 def notices(analysis: Analysis) -> list[str]:
@@ -14,6 +17,7 @@ def notices(analysis: Analysis) -> list[str]:
         *_sample_notices(analysis),
         *_network_notices(analysis),
         *_brain_notices(analysis),
+        *_video_notices(analysis.tables.record),
         *analysis.tables.record.warnings,
     ]
 
@@ -95,6 +99,25 @@ def _brain_notices(analysis: Analysis) -> list[str]:
     return [
         f"{first}; {len(beaten.beating)} by more than the 95 % interval of the difference "
         f"(bootstrap over stimuli, paired).{unknown}"
+    ]
+
+
+def _video_notices(record: SearchRecord) -> list[str]:
+    """KITTI's official validation split is one drive: `val_sequences` beyond its windows changes nothing."""
+    split = (record.data.get("splits") or {}).get("val") or {}
+    if record.data.get("kind") not in ("kitti", "hkl") or split.get("frames") != LOTTER_VAL_FRAMES:
+        return []
+    nt = int((record.config.get("training") or {}).get("nt", 10))
+    windows = LOTTER_VAL_FRAMES - nt + 1
+    given = (record.config.get("space") or {}).get("val_sequences") or {}
+    values = (
+        given.get("values") or [given["high"]] if given else [record.config.get("training", {}).get("val_sequences", 0)]
+    )
+    if max(values) <= windows:
+        return []
+    return [
+        f"The validation split is the one of Lotter et al.: {LOTTER_VAL_FRAMES} frames, {windows} windows of {nt}. All "
+        f"values of val_sequences above {windows} (up to {max(values)} here) mean the same."
     ]
 
 

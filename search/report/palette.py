@@ -2,7 +2,8 @@
 
 In the page a colour is a token such as `@hms` that `page.js` replaces by the value of the CSS variable `--hms`,
 so that figures follow the light or dark scheme; in print it is the light value. Metrics beyond the paper's three go on
-with colours of Okabe & Ito and Tol (2021, "muted") that are told apart from those and from each other.
+with colours of Okabe & Ito and Tol (2021, "muted") that are told apart from those and from each other. Text is in
+`hms`, `ink`, `muted`, `good` or `open`: green and orange as dark as text must be on a light page.
 """
 
 from collections.abc import Iterable
@@ -18,9 +19,11 @@ LIGHT = {
     "eighth": "#332288",
     "accent": "#CC79A7",
     "ink": "#1F2933",
-    "muted": "#66727F",
+    "muted": "#5D6974",
     "grid": "#E4E7EB",
     "paper": "#FFFFFF",
+    "good": "#007A59",
+    "open": "#B34E00",
 }
 DARK = {
     "hms": "#56B4E9",
@@ -36,6 +39,8 @@ DARK = {
     "muted": "#9AA7B4",
     "grid": "#2C363F",
     "paper": "#171C21",
+    "good": "#2CC295",
+    "open": "#E8823A",
 }
 
 FINISH_SYMBOLS = {  # plotly's name, matplotlib's marker, what it means
@@ -56,7 +61,7 @@ CATEGORY_MARKS = (
     ("#009E73", "P"),
     ("#CC79A7", "X"),
     ("#1F2933", "v"),
-    ("#66727F", "*"),
+    ("#5D6974", "*"),
 )
 
 # Perceptually even and safe for colour-blind readers.
