@@ -69,6 +69,13 @@ def test_a_search_with_real_parts(mini, expect_whole):
     for metric in ("hms", "mse", "accuracy"):
         assert row[metric] == pytest.approx(trials[0][metric], rel=1e-5), metric
 
+    again = mini("rerun", "mini", "--tid", "1")
+    assert again.code == 0, again.err
+    assert "hms, mse, accuracy are equal to those logged at all 3 evaluations" in again.out
+    assert mini.tables("mini") == (trials, epochs)
+    first, second = (load_checkpoint(folder / kind / "000001" / "network.pt")["model"] for kind in ("trials", "reruns"))
+    assert all(torch.equal(first[key], second[key]) for key in first)
+
 
 def test_a_learning_rate_that_diverges_is_a_result_and_not_an_error(mini):
     settings = ["space={learning_rate: {choice: [1.0e+6]}}", "search.max_trials=1", "training.epochs=60"]
