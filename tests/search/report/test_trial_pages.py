@@ -1,3 +1,4 @@
+import json
 import os
 import re
 from collections.abc import Callable
@@ -8,7 +9,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import Page
 
-from search.report import read_tables
+from search.report import read_tables, write_report
 from search.report.figures.trial_curves import Axis, panels
 from search.report.trial_pages import paged_trials, write_trial_pages
 
@@ -46,6 +47,19 @@ def test_a_page_holds_the_values_of_its_trial(write_tables: WriteTables, tmp_pat
     assert [row[1] for row in shown] == [f"{value:.3f}" for value in epochs["hms"]]
     best = tables.trials["hms"].rank(ascending=False)
     assert f"place {int(best[2])} of 4 by HMS" in found[2]
+
+
+def test_a_page_and_the_report_tell_how_to_train_a_network_again_where_that_can_be_done(
+    write_tables: WriteTables, tmp_path: Path
+) -> None:
+    tables = write_tables(trials=2)
+    assert "hms rerun invented --tid T</pre>" in write_report(tables, tmp_path / "own").read_text()
+    assert "hms rerun invented --tid 1</pre>" in (tmp_path / "own" / "trials" / "000001.html").read_text()
+    file = next(tables.rglob("search.json"))
+    imported = {"from": "stock HyperOpt", "notes": ["values of hp.choice are numbers"]}
+    file.write_text(json.dumps(json.loads(file.read_text()) | {"imported": imported}))
+    assert "hms rerun" not in write_report(tables, tmp_path / "other").read_text()
+    assert "hms rerun" not in (tmp_path / "other" / "trials" / "000001.html").read_text()
 
 
 def test_a_curve_goes_through_its_values_and_breaks_where_there_is_none(write_tables: WriteTables) -> None:
