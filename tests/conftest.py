@@ -1,10 +1,13 @@
-"""For tests of several packages: a package of somebody else, installed; deviations from oracles, printed."""
+"""For tests of several packages: a browser, a package of somebody else, installed; deviations from oracles, printed."""
 
-from collections.abc import Callable
+import os
+import shutil
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from playwright.sync_api import Browser, sync_playwright
 
 InstallMetric = Callable[..., Path]
 
@@ -17,6 +20,20 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
     if lines:
         terminalreporter.section("largest deviations from oracles")
         terminalreporter.write_line("\n".join(lines))
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """Headless Chromium."""
+    chromium = shutil.which("chromium")
+    if chromium is None:
+        pytest.skip("no Chromium on this machine: apt-get install chromium")
+    # Chromium's sandbox refuses to run as root, as in a container.
+    arguments = ["--no-sandbox"] if os.getuid() == 0 else []
+    with sync_playwright() as playwright:
+        started = playwright.chromium.launch(executable_path=chromium, args=arguments)
+        yield started
+        started.close()
 
 
 @pytest.fixture

@@ -1,15 +1,12 @@
 """Folders of responses of small simulated studies."""
 
-import os
-import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
-from playwright.sync_api import Browser, sync_playwright
 
 from psychophysics.responses import QUERY, Responses, Study, check_participants, check_trials, write_responses
 from psychophysics.simulated_responses import Effects, simulate_trials
@@ -47,17 +44,3 @@ def write_study(tmp_path: Path, make_participants: Callable[..., pd.DataFrame]) 
         return tmp_path / "responses"
 
     return write
-
-
-@pytest.fixture(scope="session")
-def browser() -> Iterator[Browser]:
-    """Headless Chromium."""
-    chromium = shutil.which("chromium")
-    if chromium is None:
-        pytest.skip("no Chromium on this machine: apt-get install chromium")
-    # Chromium's sandbox refuses to run as root, as in a container.
-    arguments = ["--no-sandbox"] if os.getuid() == 0 else []
-    with sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=chromium, args=arguments)
-        yield started
-        started.close()

@@ -1,8 +1,6 @@
 """Tables of a search that never ran: numbers made by a few formulas, in the layout that `hms export` writes."""
 
 import json
-import os
-import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -10,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from playwright.sync_api import Browser, ConsoleMessage, Page, sync_playwright
+from playwright.sync_api import Browser, ConsoleMessage, Page
 
 WriteTables = Callable[..., Path]
 
@@ -29,20 +27,6 @@ def write_tables(tmp_path: Path) -> WriteTables:
         return invented_search(tmp_path / name / "tables", name=name, **options)
 
     return write
-
-
-@pytest.fixture(scope="session")
-def browser() -> Iterator[Browser]:
-    """Headless Chromium."""
-    chromium = shutil.which("chromium")
-    if chromium is None:
-        pytest.skip("no Chromium on this machine: apt-get install chromium")
-    # Chromium's sandbox refuses to run as root, as in a container.
-    arguments = ["--no-sandbox"] if os.getuid() == 0 else []
-    with sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=chromium, args=arguments)
-        yield started
-        started.close()
 
 
 def _is_complaint(message: ConsoleMessage) -> bool:

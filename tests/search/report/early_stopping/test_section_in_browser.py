@@ -1,29 +1,12 @@
-import os
-import shutil
-from collections.abc import Iterator
-
 import numpy as np
 import pytest
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser
 
 from search.report import analyse
 from search.report.drawings import drawings
 from search.report.page import render
 
 pytestmark = pytest.mark.browser
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    chromium = shutil.which("chromium")
-    if chromium is None:
-        pytest.skip("no Chromium on this machine: apt-get install chromium")
-    # Chromium's sandbox refuses to run as root, as in a container.
-    arguments = ["--no-sandbox"] if os.getuid() == 0 else []
-    with sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=chromium, args=arguments)
-        yield started
-        started.close()
 
 
 def full_runs(count: int) -> list[dict]:
