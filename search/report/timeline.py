@@ -62,7 +62,7 @@ def _from_trials(tables: SearchTables) -> pd.DataFrame:
     return pd.DataFrame(
         {
             "tid": trials["tid"],
-            "worker": trials["owner"].fillna("").astype(str),
+            "worker": trials["owner"].astype(object).fillna("").astype(str),
             "attempt": pd.to_numeric(trials["attempts"], errors="coerce").fillna(1),
             "began": trials["book_time"].astype(str),
             "ended": trials["end_time"].astype(str),
