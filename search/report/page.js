@@ -18,11 +18,23 @@
   const axisNames = (layout, letter) =>
     Object.keys(layout).filter((key) => new RegExp("^" + letter + "axis\\d*$").test(key)).sort((a, b) => (parseInt(a.slice(5)) || 1) - (parseInt(b.slice(5)) || 1));
 
+  // A long title of an axis takes two lines where there is little room.
+  function foldTitle(title) {
+    if (!title || !title.text || title.text.length < 36) return;
+    const words = title.text.split(" "), half = title.text.length / 2;
+    let first = "";
+    while (words.length > 1 && (first + words[0]).length < half) first += words.shift() + " ";
+    title.text = first.trim() + "<br>" + words.join(" ");
+  }
+
   // Panels side by side where there is room, else under each other.
   function arrange(spec, available) {
     const width = spec.square && spec.panels === 1 ? Math.min(available, 600) : available;
     const layout = spec.layout, count = spec.panels || 1, margin = layout.margin;
-    if (width < 560) layout.font.size = 12;
+    if (width < 560) {
+      layout.font.size = 12;
+      for (const name of axisNames(layout, "x")) foldTitle(layout[name].title);
+    }
     if (count === 1 && !spec.square) return placeLegend(layout);
     const columns = width >= NARROW ? Math.min(count, 3) : 1, rows = Math.ceil(count / columns);
     const gapX = spec.square ? 24 : 80, gapY = spec.square ? 48 : 76;
