@@ -7,6 +7,7 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
+from search.report import paper
 from search.report.analysis import Analysis
 from search.report.figures import (
     bars,
@@ -79,12 +80,14 @@ def print_all(drawn: list[Drawing], folder: Path) -> list[Path]:
 def _early_stopping(analysis: Analysis) -> list[Drawing]:
     tables, early = analysis.tables, analysis.early_stopping
     compare, guide = tables.record.random_sample, tables.metrics.get(early.guide)
+    note = "" if paper.same_protocol(tables.record) else ", different data"
+    accuracy = tables.metrics.get("accuracy")
     if guide is None:
         return []
     figures = {
-        "saved": (time_saved, time_saved.prepare(early, compare=compare)),
+        "saved": (time_saved, time_saved.prepare(early, compare=compare, note=note)),
         "budget": (equal_budget, equal_budget.prepare(early, guide)),
-        "thresholds": (thresholds, thresholds.prepare(early, guide, tables.metrics.get("accuracy"), compare=compare)),
+        "thresholds": (thresholds, thresholds.prepare(early, guide, accuracy, compare=compare, note=note)),
         "networks": (small_multiples, small_multiples.prepare(tables, early)),
     }
     return [Drawing(f"early_stopping_{n}", data, m.interactive, m.printed) for n, (m, data) in figures.items()]

@@ -8,6 +8,7 @@ import pandas as pd
 from search.report import captions, comparison
 from search.report.analysis import Analysis, Counted
 from search.report.atomic import replacing
+from search.report.early_stopping.page_rows import settings_text
 from search.report.figures.matrix import label
 from search.report.latex import document, latex_table
 from search.report.summaries import PAPERS
@@ -47,10 +48,20 @@ def caption(analysis: Analysis, name: str) -> str:
         return str(own[name](analysis))
     if name == "pareto":
         return f"Networks on the Pareto front. {captions.sample(analysis, analysis.defined.sample)}"
-    if name.startswith(("early_stopping", "stabilisation")):
-        n, record = len(analysis.tables.finished), analysis.tables.record
-        return f"{_words(name)}: rules replayed on the logged runs, n = {n} networks of {record.name}."
+    if name.startswith(("early_stopping", "stabil")):
+        return _of_early_stopping(analysis, name)
     return f"{_words(name)}. {analysis.tables.record.name}, n = {len(analysis.tables.trials)} trials."
+
+
+def _of_early_stopping(analysis: Analysis, name: str) -> str:
+    early, search = analysis.early_stopping, analysis.tables.record.name
+    stable = f"Stable: {settings_text(early)}."
+    if name == "stabilisation":
+        return f"When each metric is stable, n = {early.networks} networks of {search}. {stable}"
+    table, what = early.tables[name], "Does a stable metric stay so" if name == "stability_holds" else _words(name)
+    methods = "; ".join(dict.fromkeys(table["method"])) if "method" in table else ""
+    words = f"{what}: the logged runs replayed, n = {early.usable.n} networks of {search}. {stable}"
+    return f"{words} {methods[:1].upper()}{methods[1:]}." if methods else words
 
 
 def _words(name: str) -> str:

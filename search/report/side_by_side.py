@@ -84,10 +84,15 @@ def _difference(named: dict[str, Analysis], pair: tuple[str, str], metric: str) 
     if why:
         return row | {"reason": "not comparable: " + "; ".join(why)}
     adaptive = [label for label, analysis in zip(pair, (first, second), strict=True) if not analysis.random_sample]
-    notes = [found.reason, *(f"`{label}` is an adaptive or truncated sample: no test" for label in adaptive)]
+    paired = len(same_trials(first.tables, second.tables)) > 0
+    notes = [
+        found.reason,
+        "the same points in both: see the pairs" if paired else "",
+        *(f"`{label}` is an adaptive or truncated sample: no test" for label in adaptive),
+    ]
     return row | {
         "difference": found.difference, "ci_low": found.low, "ci_high": found.high,
-        "p": np.nan if adaptive else found.p, "cliffs_delta": found.delta, "delta_low": found.delta_low,
+        "p": np.nan if adaptive or paired else found.p, "cliffs_delta": found.delta, "delta_low": found.delta_low,
         "delta_high": found.delta_high, "effect": delta_in_words(found.delta),
         "reason": "; ".join(note for note in notes if note),
     }  # fmt: skip

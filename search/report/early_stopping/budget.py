@@ -60,8 +60,9 @@ def random_curve(histories: Histories, control: RandomDiscarding, target: str, d
     cost, value = (histories.trained * spent(histories))[drawn.places], finals(histories, target)[drawn.places]
     gone = np.zeros_like(drawn.places, dtype=bool)
     if control.discarded:
-        last = np.partition(drawn.uniform, control.discarded - 1, axis=1)[:, control.discarded - 1]
-        gone = drawn.uniform <= last[:, None]
+        lots = np.where(control.pool[drawn.places], drawn.uniform, np.inf)
+        last = np.partition(lots, control.discarded - 1, axis=1)[:, control.discarded - 1]
+        gone = lots <= last[:, None]
     return _curve(histories, target, np.where(gone, cost * control.trained, cost), np.where(gone, -np.inf, value))
 
 

@@ -3,71 +3,86 @@
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.special import gammaln
 
-from search.report.early_stopping.histories import Floats, Histories
+from search.report.early_stopping.histories import Flags, Floats, Histories
 from search.report.early_stopping.outcome import Outcome, fixed_epoch
 
 
 @dataclass(frozen=True)
 class RandomDiscarding:
-    """`discarded` of n networks, drawn uniformly, end after the share `trained` (0 to 1) of their epochs.
+    """`discarded` networks, drawn uniformly from `pool` (n,), end after the share `trained` (0 to 1) of their epochs.
 
     `label` says which rule it stands beside. Its numbers are exact expectations over all draws.
     """
 
     label: str
-    n: int
+    pool: Flags
     discarded: int
     trained: float
 
     @property
-    def kept(self) -> int:
-        """Networks that train to their end."""
-        return self.n - self.discarded
+    def n(self) -> int:
+        """Number of networks."""
+        return len(self.pool)
 
-    def saved(self, cost: Floats) -> float:
-        """Expected saving, in the unit of `cost` (n,), what each network costs in full."""
-        return float(self.discarded * cost.mean() * (1 - self.trained)) if self.n else 0.0
+    @property
+    def chance(self) -> Floats:
+        """The probability (n,) that each network is discarded."""
+        return self.pool.astype(np.float64) * (self.discarded / max(1, int(self.pool.sum())))
 
-    def chance_of_place(self) -> Floats:
-        """The probability (n,) that the best network that is kept is the first, second, ... of all.
+    def saved(self, cost: Floats) -> Floats:
+        """Expected saving (n,) of each network, in the unit of `cost` (n,), what it costs in full."""
+        return self.chance * cost * (1 - self.trained)
 
-        The hypergeometric chance that the r better ones are all discarded and it is not.
-        """
-        place = np.arange(self.n, dtype=np.float64)
-        if self.kept == 0:
-            return np.zeros(self.n)
-        better_gone = np.cumprod(np.r_[1.0, (self.discarded - place[:-1]) / (self.n - place[:-1])].clip(min=0.0))
-        return better_gone * self.kept / (self.n - place)
+    def expected_best(self, values: Floats, counts: Floats) -> Floats:
+        """Expected best of the kept networks, (B,), of B samples of n networks; NaN where none is kept in any draw.
 
-    def expected_best(self, descending: Floats, counts: Floats) -> Floats:
-        """Expected best of the kept networks, (B,), of B samples of n networks.
+        Of a sample, the same share of its pool is discarded, rounded. The best that is kept is a network of the pool
+        if all better ones are discarded and it is not (hypergeometric), or the first that is not of the pool.
 
         Args:
-            descending: (n,) values of all networks, best first; -inf for one without a value, which come last.
+            values: (n,) of all networks, higher is better; -inf for one without a value.
             counts: (B, n) how often a sample holds each; n in all.
         """
-        up_to = np.r_[0.0, np.cumsum(self.chance_of_place())]
-        places = np.cumsum(counts, axis=1).astype(np.int64)
-        chance = (up_to[places] - up_to[places - counts.astype(np.int64)])[:, np.isfinite(descending)]
+        order = np.argsort(-values, kind="stable")
+        order = order[np.isfinite(values[order])]
+        pool, held = self.pool[order], counts[:, order]
+        size = (counts * self.pool).sum(axis=1, keepdims=True)
+        gone = np.minimum(np.rint(size * (self.discarded / max(1, int(self.pool.sum())))), size)
+        after, safe = np.cumsum(held * pool, axis=1), np.cumsum(held * ~pool, axis=1)
+        before = after - held * pool
+        all_better = _all_discarded(before, size, gone)
+        chance = np.where(pool, all_better - _all_discarded(after, size, gone), all_better * (held > 0))
+        chance = np.where(safe - held * ~pool > 0, 0.0, chance)
         with np.errstate(invalid="ignore", divide="ignore"):
-            return (chance @ descending[np.isfinite(descending)]) / chance.sum(axis=1)
+            return (chance @ values[order]) / chance.sum(axis=1)
+
+
+def _all_discarded(some: Floats, size: Floats, gone: Floats) -> Floats:
+    """The probability that all of `some` networks are among the `gone` that are drawn from `size`."""
+    drawn = np.exp(
+        gammaln(size - some + 1) + gammaln(gone + 1) - gammaln(size + 1) - gammaln(np.maximum(gone - some, 0) + 1)
+    )
+    return np.where(some > gone, 0.0, drawn)
 
 
 def same_number_at_random(histories: Histories, outcome: Outcome) -> RandomDiscarding:
     """As many networks discarded at random as the rule discards, after the same mean share of their epochs.
 
-    Beside a rule that discards none, as many are left untrained as would save about the same device time.
+    They are drawn from those that the rule judged. Beside a rule that discards none, as many of all networks are left
+    untrained as would save about the same device time.
     """
     n, discarded = histories.n, int(outcome.discarded.sum())
     trained = np.maximum(histories.trained, 1)
     if discarded:
         share = float((outcome.stop / trained)[outcome.discarded].mean())
-        return RandomDiscarding(f"{discarded} discarded at random", n, discarded, share)
+        pool = outcome.judged | outcome.discarded
+        return RandomDiscarding(f"{discarded} of {pool.sum()} discarded at random", pool, discarded, share)
     cost = trained * _rate(histories)
     saved = float(((histories.trained - outcome.stop) * _rate(histories)).sum())
     untrained = min(max(n - 1, 0), round(saved / cost.mean())) if n else 0
-    return RandomDiscarding(f"{untrained} left untrained at random", n, untrained, 0)
+    return RandomDiscarding(f"{untrained} left untrained at random", np.ones(n, dtype=bool), untrained, 0)
 
 
 def same_saving_at_one_epoch(histories: Histories, outcome: Outcome) -> Outcome:

@@ -25,7 +25,7 @@ class Histories:
     epochs (E,): ascending. evaluated (n, E). values, diverged: by metric, (n, E); NaN where undefined.
     final: by metric, (n,), the value that the trial ended with. planned, trained (n,): epochs.
     seconds_per_epoch (n,): device time of the whole trial over its trained epochs; NaN where no trial was timed.
-    timed: networks whose time was measured; others count with the median of those. every: epochs between evaluations.
+    measured (n,): whose time was measured; others count with the median of those. every: epochs between evaluations.
     signs: 1 where a higher value of the metric is better, else -1. titles: the metrics in a word.
     """
 
@@ -38,7 +38,7 @@ class Histories:
     planned: Ints
     trained: Ints
     seconds_per_epoch: Floats
-    timed: int
+    measured: Flags
     every: int
     signs: Mapping[str, int]
     titles: Mapping[str, str]
@@ -47,6 +47,11 @@ class Histories:
     def n(self) -> int:
         """Number of networks."""
         return len(self.tids)
+
+    @property
+    def timed(self) -> int:
+        """Number of networks whose time was measured."""
+        return int(self.measured.sum())
 
     @property
     def metrics(self) -> list[str]:
@@ -75,7 +80,7 @@ class Histories:
             planned=self.planned[chosen],
             trained=self.trained[chosen],
             seconds_per_epoch=self.seconds_per_epoch[chosen],
-            timed=self.timed,
+            measured=self.measured[chosen],
             every=self.every,
             signs=self.signs,
             titles=self.titles,
@@ -90,7 +95,7 @@ def histories(tables: SearchTables) -> Histories:
     tids, epochs = done["tid"].to_numpy(np.int64), np.unique(rows["epoch"].to_numpy(np.int64))
     place = np.searchsorted(tids, rows["tid"]), np.searchsorted(epochs, rows["epoch"])
     shape, trained = (len(tids), len(epochs)), done["epochs_trained"].to_numpy(np.int64)
-    per_epoch, timed = _seconds_per_epoch(done, trained)
+    per_epoch, measured = _seconds_per_epoch(done, trained)
     return Histories(
         tids=tids,
         epochs=epochs,
@@ -101,7 +106,7 @@ def histories(tables: SearchTables) -> Histories:
         planned=done["epochs_planned"].to_numpy(np.int64),
         trained=trained,
         seconds_per_epoch=per_epoch,
-        timed=timed,
+        measured=measured,
         every=_every(tables, epochs),
         signs={name: metric.sign for name, metric in tables.metrics.items()},
         titles={name: metric.short for name, metric in tables.metrics.items()},
@@ -125,10 +130,10 @@ def _diverged(rows: pd.DataFrame, metric: str) -> Flags:
     return (rows[status] == DIVERGED).to_numpy(dtype=bool) if status in rows else np.zeros(len(rows), dtype=bool)
 
 
-def _seconds_per_epoch(done: pd.DataFrame, trained: Ints) -> tuple[Floats, int]:
+def _seconds_per_epoch(done: pd.DataFrame, trained: Ints) -> tuple[Floats, Flags]:
     each = done["seconds"].to_numpy(np.float64) / np.maximum(trained, 1)
     timed = np.isfinite(each)
-    return np.where(timed, each, np.median(each[timed]) if timed.any() else np.nan), int(timed.sum())
+    return np.where(timed, each, np.median(each[timed]) if timed.any() else np.nan), timed
 
 
 def _every(tables: SearchTables, epochs: Ints) -> int:

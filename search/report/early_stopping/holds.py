@@ -10,7 +10,7 @@ from statsmodels.stats.proportion import proportion_confint
 from search.metric_sections import StoppingSection
 from search.report import paper
 from search.report.early_stopping.histories import Histories
-from search.report.early_stopping.rules import long_enough, stable_before
+from search.report.early_stopping.rules import earliest, stable_before
 from search.report.early_stopping.stability import NEVER, broken_off, later_windows, window_sds, within
 
 NETWORK_COLUMNS = [
@@ -66,7 +66,7 @@ def summary(histories: Histories, metric: str, settings: StoppingSection) -> dic
     again, differences = stable["unstable_again"].dropna(), stable["difference"].dropna()
     epochs, published = stable["stable_epoch"], paper.STABLE_EPOCH.get(metric, (math.nan, math.nan))
     low, high = proportion_confint(again.sum(), len(again), method="wilson") if len(again) else (math.nan, math.nan)
-    short = int((~long_enough(histories, settings) & table["stable_epoch"].isna().to_numpy()).sum())
+    short = int((histories.planned < max(earliest(settings.window, histories.every), settings.min_epochs)).sum())
     return {
         "metric": metric,
         "n": histories.n,

@@ -109,7 +109,7 @@ def _replayed(found: EarlyStopping) -> EarlyStopping:
     rows, curves = [], []
     drawn = budget.orders(usable.n)
     for outcome in outcomes(usable, guide, settings):
-        rows += _scored(usable, outcome, guide, draws)
+        rows += scored(usable, outcome, guide, draws)
         curves += _curves(usable, outcome, guide, drawn)
     for target in (metric for metric in usable.metrics if metric != guide):
         rows += [scores.score(usable, outcome, target, draws) for outcome in outcomes(usable, target, settings)]
@@ -123,7 +123,7 @@ def _replayed(found: EarlyStopping) -> EarlyStopping:
     )
 
 
-def _scored(usable: Histories, outcome: Outcome, target: str, draws: scores.Resampling) -> list[dict[str, object]]:
+def scored(usable: Histories, outcome: Outcome, target: str, draws: scores.Resampling) -> list[dict[str, object]]:
     """One rule, and its controls, named after it."""
     rule = scores.score(usable, outcome, target, draws)
     if outcome.rule == "none":

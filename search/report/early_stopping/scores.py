@@ -78,21 +78,20 @@ def score(histories: Histories, outcome: Outcome, target: str, draws: Resampling
 def score_random(histories: Histories, control: RandomDiscarding, target: str, draws: Resampling) -> dict[str, Any]:
     """One row of `COLUMNS` for discarding at random: exact expectations; no order, as what is kept is final."""
     final = finals(histories, target)
-    order = np.argsort(-final, kind="stable")
-    expected = float(control.expected_best(final[order], np.ones((1, control.n)))[0]) if control.n else math.nan
-    kept = control.kept / control.n if control.n else math.nan
+    best = _first(final)
+    expected = float(control.expected_best(final, np.ones((1, control.n)))[0]) if control.n else math.nan
+    kept = math.nan if best is None else 1.0 - float(control.chance[best])
     row: dict[str, Any] = {
         "rule": "random", "kind": CONTROL, "label": control.label, "metric": "", "target": target, "n": control.n,
-        "ended_early": control.discarded, "discarded": control.discarded, "too_short": 0, "method": EXACT,
+        "ended_early": control.discarded, "discarded": control.discarded, "too_short": int((~control.pool).sum()),
         "best_kept": kept, "best_chosen": kept, "best_kept_resampled": math.nan, "best_chosen_resampled": math.nan,
-        "best_tid": _tid(histories, final), "chosen_tid": None,
+        "best_tid": _tid(histories, final), "chosen_tid": None, "method": EXACT,
         "rho": math.nan, "rho_low": math.nan, "rho_high": math.nan, "rho_n": 0,
     }  # fmt: skip
-    share = control.discarded / control.n * (1 - control.trained) if control.n else 0.0
-    row |= _savings(histories, np.multiply(histories.trained, share, dtype=np.float64), draws)
-    regrets = final[_first_there(final, draws.there)] - control.expected_best(final[order], draws.counts[:, order])
-    regret = float(final[order[0]] - expected) if histories.n and np.isfinite(expected) else math.nan
-    limits = _interval(regrets)
+    row |= _savings(histories, control.saved(histories.trained.astype(np.float64)), draws)
+    regrets = final[_first_there(final, draws.there)] - control.expected_best(final, draws.counts)
+    regret = math.nan if best is None else _finite(float(final[best]) - expected)
+    limits = _interval(np.where(np.isfinite(regrets), regrets, np.nan))
     return row | _named("regret_final", regret, limits) | _named("regret_at_stop", regret, limits)
 
 

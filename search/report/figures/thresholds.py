@@ -27,15 +27,26 @@ class Panel:
 
 @dataclass(frozen=True)
 class Thresholds:
-    """frame: `thresholds.COLUMNS`, shares in per cent; metric: whose threshold; level: the paper's point, or None."""
+    """frame: `thresholds.COLUMNS`, shares in per cent; metric: whose threshold; paper: its point, or None.
+
+    note: that the paper's data are others, or empty.
+    """
 
     frame: pd.DataFrame
     metric: Metric
     panels: list[Panel]
     paper: tuple[float, float] | None
+    note: str
+
+    @property
+    def published(self) -> str:
+        """The paper's point in words."""
+        return f"paper: {paper.ABOVE_THRESHOLD} of {paper.NETWORKS} above {paper.THRESHOLD}{self.note}"
 
 
-def prepare(early: EarlyStopping, metric: Metric, accuracy: Metric | None, *, compare: bool) -> Thresholds | None:
+def prepare(
+    early: EarlyStopping, metric: Metric, accuracy: Metric | None, *, compare: bool, note: str = ""
+) -> Thresholds | None:
     """None where nothing was replayed, or no network was ever stable."""
     table = early.thresholds
     if len(table) < 2:
@@ -53,7 +64,7 @@ def prepare(early: EarlyStopping, metric: Metric, accuracy: Metric | None, *, co
         name = f"mean {accuracy.short.lower()} of networks that reach it"
         found.insert(0, Panel(accuracy.axis, [(name, "accuracy", "solid", columns)]))
     published = (paper.THRESHOLD, 100 * paper.ABOVE_THRESHOLD / paper.NETWORKS)
-    return Thresholds(frame, metric, found, published if compare and metric.name == "hms" else None)
+    return Thresholds(frame, metric, found, published if compare and metric.name == "hms" else None, note)
 
 
 def interactive(thresholds: Thresholds) -> Spec:
@@ -85,7 +96,7 @@ def interactive(thresholds: Thresholds) -> Spec:
     if thresholds.paper is not None:
         marker: Spec = {"symbol": "x", "size": 10, "color": "@muted"}
         data.append(
-            {"type": "scatter", "mode": "markers", "name": "paper: 13 of 95 above 0.161", "marker": marker}
+            {"type": "scatter", "mode": "markers", "name": thresholds.published, "marker": marker}
             | {"x": [thresholds.paper[0]], "y": [thresholds.paper[1]]}
             | {"hovertemplate": "paper: %{y:.1f} % of its networks above %{x}<extra></extra>"}
             | place
@@ -101,7 +112,7 @@ def printed(thresholds: Thresholds) -> Figure:
         ax.set(xlabel=f"Threshold, {thresholds.metric.axis}", ylabel=panel.title)
         ax.set_ylim(bottom=0)
     if thresholds.paper is not None:
-        axes[-1].scatter(*thresholds.paper, marker="x", color=LIGHT["muted"], label="paper: 13 of 95 above 0.161")
+        axes[-1].scatter(*thresholds.paper, marker="x", color=LIGHT["muted"], label=thresholds.published)
     figure.legend(fontsize=7, loc="outside lower center", ncols=2)
     return figure
 

@@ -19,15 +19,21 @@ CHOSEN, MISSED = "best network chosen", "another network chosen"
 class TimeSaved:
     """frame: one row a rule, from top to bottom: label, share, low, high (per cent), chosen. paper: its share.
 
-    title: of the axis, with its unit.
+    title: of the axis, with its unit. note: that the paper's data are others, or empty.
     """
 
     frame: pd.DataFrame
     paper: float | None
     title: str
+    note: str
+
+    @property
+    def published(self) -> str:
+        """The paper's share in words."""
+        return f"paper: {self.paper:.0f} %{self.note}"
 
 
-def prepare(early: EarlyStopping, *, compare: bool) -> TimeSaved | None:
+def prepare(early: EarlyStopping, *, compare: bool, note: str = "") -> TimeSaved | None:
     """The rules judged by the guide metric; `compare`: with the paper's saving. None where nothing was replayed."""
     rules = early.rules[(early.rules["kind"] == RULE) & (early.rules["target"] == early.guide)]
     rules = rules[rules["rule"] != "none"]
@@ -44,7 +50,7 @@ def prepare(early: EarlyStopping, *, compare: bool) -> TimeSaved | None:
         }
     )
     title = "Device time saved (%)" if early.usable.timed else "Epochs saved (%)"
-    return TimeSaved(frame, 100 * paper.TIME_SAVED if compare else None, title)
+    return TimeSaved(frame, 100 * paper.TIME_SAVED if compare else None, title, note)
 
 
 def interactive(saved: TimeSaved) -> Spec:
@@ -75,7 +81,7 @@ def interactive(saved: TimeSaved) -> Spec:
         ]
         spec["annotations"] = [
             {"x": saved.paper, "y": 1, "yref": "paper", "yanchor": "bottom", "showarrow": False}
-            | {"text": f"paper: {saved.paper:.0f} %", "font": {"size": 11, "color": "@muted"}}
+            | {"text": saved.published, "font": {"size": 11, "color": "@muted"}}
         ]
     return {"data": data, "layout": spec}
 
@@ -101,9 +107,7 @@ def printed(saved: TimeSaved) -> Figure:
             face = colour if chosen else "white"
             ax.scatter(frame["share"][mask], places[mask], s=28, color=colour, facecolor=face, zorder=3, label=name)
     if saved.paper is not None:
-        ax.axvline(
-            saved.paper, color=LIGHT["muted"], linewidth=0.8, linestyle="--", label=f"paper: {saved.paper:.0f} %"
-        )
+        ax.axvline(saved.paper, color=LIGHT["muted"], linewidth=0.8, linestyle="--", label=saved.published)
     ax.set_yticks(places, frame["label"])
     ax.invert_yaxis()
     ax.set(xlim=(-2, 102), xlabel=saved.title)

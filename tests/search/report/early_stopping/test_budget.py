@@ -64,12 +64,12 @@ def test_where_lower_is_better(written) -> None:
 
 
 def test_random_discarding_ends_at_its_exact_expectation(written) -> None:
-    runs, control = runs_of(written), RandomDiscarding("", 4, 2, 0.5)
+    runs, control = runs_of(written), RandomDiscarding("", np.ones(4, dtype=bool), 2, 0.5)
     drawn = Orders(*(np.concatenate([part] * 200) for part in (ALL, ALL)))
     drawn = Orders(drawn.places, np.random.default_rng(1).random(drawn.places.shape))
     curve = budget.random_curve(runs, control, "hms", drawn)
     exact = control.expected_best(np.sort(FINALS)[::-1], np.ones((1, 4)))[0]
-    end = budget.random_curve(runs, RandomDiscarding("", 4, 0, 0.0), "hms", EVERY_ORDER)
+    end = budget.random_curve(runs, RandomDiscarding("", np.ones(4, dtype=bool), 0, 0.0), "hms", EVERY_ORDER)
     assert end["best"].iloc[-1] == pytest.approx(0.4)
     # At the mean total some orders, whose longest were kept, still have a network to go: a little below.
     assert exact - 0.03 < curve["best"].iloc[-1] <= exact + 0.005

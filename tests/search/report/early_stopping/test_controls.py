@@ -15,12 +15,21 @@ from search.report.early_stopping.rules import threshold
 @pytest.mark.parametrize("discarded", range(6))
 def test_the_expected_best_is_that_of_all_draws(discarded: int) -> None:
     values = np.array([0.9, 0.7, 0.7, 0.3, 0.1, -np.inf])
-    control = RandomDiscarding("", len(values), discarded, 0.0)
+    control = RandomDiscarding("", np.ones(6, dtype=bool), discarded, 0.0)
     bests = [max(values[list(kept)]) for kept in combinations(range(6), 6 - discarded)]
     defined = [best for best in bests if np.isfinite(best)]
     found = control.expected_best(values, np.ones((1, 6)))
     assert found == pytest.approx([np.mean(defined)])
-    assert control.chance_of_place().sum() == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("discarded", range(5))
+def test_only_networks_of_the_pool_are_discarded(discarded: int) -> None:
+    values, pool = np.array([0.9, 0.1, 0.7, 0.5, 0.3]), np.array([True, True, True, False, True])
+    control = RandomDiscarding("", pool, discarded, 0.0)
+    draws = combinations(np.flatnonzero(pool), discarded)
+    bests = [np.delete(values, list(gone)).max() for gone in draws]
+    assert control.expected_best(values, np.ones((1, 5))) == pytest.approx([np.mean(bests)])
+    assert control.chance.tolist() == pytest.approx([discarded / 4, discarded / 4, discarded / 4, 0, discarded / 4])
 
 
 def test_the_expected_best_of_resamples() -> None:
@@ -28,14 +37,14 @@ def test_the_expected_best_of_resamples() -> None:
     counts = np.array([[2.0, 0.0, 1.0, 1.0], [0.0, 0.0, 0.0, 4.0]])
     sample = np.repeat(values, counts[0].astype(int))
     expected = np.mean([max(sample[list(kept)]) for kept in combinations(range(4), 2)])
-    found = RandomDiscarding("", 4, 2, 0.0).expected_best(values, counts)
+    found = RandomDiscarding("", np.ones(4, dtype=bool), 2, 0.0).expected_best(values, counts)
     assert found == pytest.approx([expected, 0.1])
 
 
 def test_nothing_is_found_where_all_are_discarded() -> None:
-    control = RandomDiscarding("", 3, 3, 0.0)
+    control = RandomDiscarding("", np.ones(3, dtype=bool), 3, 0.0)
     assert np.isnan(control.expected_best(np.array([3.0, 2.0, 1.0]), np.ones((1, 3)))).all()
-    assert control.saved(np.array([2.0, 2.0, 5.0])) == pytest.approx(9.0)
+    assert control.saved(np.array([2.0, 2.0, 5.0])) == pytest.approx([2.0, 2.0, 5.0])
 
 
 def runs_of(written, lasts, seconds=None):
@@ -48,9 +57,16 @@ def test_as_many_are_discarded_after_the_same_share(written) -> None:
     outcome = threshold(runs, "hms", StoppingSection(), 0.15, "")
     assert outcome.stop.tolist() == [30, 30, 50, 200]
     control = same_number_at_random(runs, outcome)
-    assert (control.discarded, control.kept, control.trained) == (2, 2, pytest.approx(0.3))
+    assert (control.discarded, control.pool.tolist(), control.trained) == (2, [True] * 4, pytest.approx(0.3))
     # Two of four, each on average 112.5 epochs long, lose 70 % of them.
-    assert control.saved(runs.trained.astype(float)) == pytest.approx(2 * 112.5 * 0.7)
+    assert control.saved(runs.trained.astype(float)).sum() == pytest.approx(2 * 112.5 * 0.7)
+
+
+def test_a_network_too_short_for_the_rule_is_not_discarded_at_random_either(written) -> None:
+    runs = runs_of(written, [100, 100, 20, 200])
+    outcome = threshold(runs, "hms", StoppingSection(), 0.15, "")
+    control = same_number_at_random(runs, outcome)
+    assert (control.discarded, control.pool.tolist()) == (2, [True, True, False, True])
 
 
 def test_beside_a_rule_that_discards_none_as_many_stay_untrained_as_save_the_same(written) -> None:
@@ -58,7 +74,7 @@ def test_beside_a_rule_that_discards_none_as_many_stay_untrained_as_save_the_sam
     half = Outcome("", "", "hms", np.array([50, 50, 50, 50]), np.zeros(4, bool), np.ones(4, bool))
     assert (same_number_at_random(runs, half).discarded, same_number_at_random(runs, half).trained) == (2, 0)
     everything = Outcome("", "", "hms", np.zeros(4, int), np.zeros(4, bool), np.ones(4, bool))
-    assert same_number_at_random(runs, everything).kept == 1
+    assert same_number_at_random(runs, everything).discarded == 3
 
 
 def test_one_epoch_saves_what_the_rule_saves(written) -> None:

@@ -121,7 +121,7 @@ def test_intervals_are_those_of_a_plain_bootstrap(written) -> None:
 
 def test_random_discarding_by_hand(written) -> None:
     runs = runs_of(written, CURVES)
-    row = score_random(runs, RandomDiscarding("", 4, 2, 0.25), "hms", resampling(4))
+    row = score_random(runs, RandomDiscarding("", np.ones(4, dtype=bool), 2, 0.25), "hms", resampling(4))
     # Final 0.5, 0.4, 0.3, 0.2: of six draws of two the best is 0.5 in three, 0.4 in two, 0.3 in one.
     assert row["regret_final"] == pytest.approx(0.5 - (3 * 0.5 + 2 * 0.4 + 0.3) / 6)
     assert (row["best_kept"], row["best_chosen"]) == (0.5, 0.5)
@@ -137,7 +137,7 @@ def test_none_or_one_network(written, count: int) -> None:
     assert set(row) <= set(COLUMNS)
     assert row["epochs_saved"] == (10 if count else 0)
     assert math.isnan(row["time_share_low"]) and math.isnan(row["regret_final_low"])
-    alone = score_random(runs, RandomDiscarding("", count, 0, 0.0), "hms", draws)
+    alone = score_random(runs, RandomDiscarding("", np.ones(count, dtype=bool), 0, 0.0), "hms", draws)
     assert alone["regret_final"] == 0 if count else math.isnan(alone["regret_final"])
 
 
