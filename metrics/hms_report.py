@@ -112,7 +112,7 @@ def hms_report(
         hms=result,
         n_features=whole.n_features,
         comparators=_compared(rdm, people),
-        parts=tuple(_parts(grid, truth)),
+        parts=tuple(hms_parts(grid, truth)),
         subjects=subject_similarity(rdm, rdms, reference.subjects),
         categories=tuple(hms_by_category(rdm, truth, target.categories) if target.categories else ()),
         controlled=_controlled(rdm, truth, target),
@@ -159,7 +159,8 @@ def _compared(rdm: FloatArray, people: FloatArray) -> dict[str, Compared]:
     return found
 
 
-def _parts(grid: GramGrid, truth: FloatArray) -> list[Part]:
+def hms_parts(grid: GramGrid, truth: FloatArray) -> list[Part]:
+    """HMS of each layer, each step, and each layer at each step, against the RDM `truth` (n, n)."""
     keys: list[tuple[str | None, int | None]] = [(layer, None) for layer in grid.layers]
     keys += [(None, step) for step in grid.steps]
     keys += [(layer, step) for layer in grid.layers for step in grid.steps]

@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from metrics.hms_report import Part
 from prednet.data.sequences import Windows
 from prednet.features import predict
 from prednet.model import PredNet
@@ -13,9 +14,19 @@ from prednet.model import PredNet
 SHOWN_WINDOWS = 3
 
 
-def write_rdm(folder: Path, rdm: NDArray[np.float32], labels: Sequence[str]) -> None:
-    """`rdm.npz`: the model's RDM over the 92 stimuli, (92, 92) float32, and their labels in its order."""
-    _write(folder / "rdm.npz", rdm=rdm, labels=np.array(labels))
+def write_rdm(folder: Path, rdm: NDArray[np.float32], labels: Sequence[str], parts: Sequence[Part] = ()) -> None:
+    """`rdm.npz`: the model's RDM over the n stimuli, (n, n) float32, and their labels in its order.
+
+    Of the `parts` of HMS: part_layer, empty for all layers; part_step, -1 for all steps; part_hms, NaN where undefined.
+    """
+    _write(
+        folder / "rdm.npz",
+        rdm=rdm,
+        labels=np.array(labels),
+        part_layer=np.array([part.layer or "" for part in parts], dtype=np.str_),
+        part_step=np.array([-1 if part.step is None else part.step for part in parts], dtype=np.int64),
+        part_hms=np.array([np.nan if part.result.value is None else part.result.value for part in parts]),
+    )
 
 
 def write_predictions(folder: Path, model: PredNet, windows: Windows) -> None:

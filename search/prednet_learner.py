@@ -7,13 +7,14 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from metrics.measured.human_similarity import by_layer_and_step
 from prednet.checkpoint import save_checkpoint
 from prednet.cost import count_parameters
 from prednet.data.sequences import Windows, epoch_batches
 from prednet.model import PredNet
 from prednet.train import Trainer
 from search.artifacts import write_predictions, write_rdm
-from search.evaluate import evaluate, measured, next_frame_error
+from search.evaluate import SearchInputs, SeenNetwork, evaluate, measured, next_frame_error
 from search.learning_curve import LearningCurve
 from search.logged_metrics import metrics_of
 from search.materials import Materials, prepare
@@ -108,7 +109,8 @@ class PredNetLearner:
             # The trial was resumed after its last evaluation.
             self.rdm = measured(self.metrics["hms"], self.model, self.materials, check).get("rdm")
         if self.rdm is not None:
-            write_rdm(folder, self.rdm, self.materials.stimuli.labels)
+            parts = by_layer_and_step(SeenNetwork(self.model, check), SearchInputs(self.materials))
+            write_rdm(folder, self.rdm, self.materials.stimuli.labels, parts)
         write_predictions(folder, self.model, self.materials.mse_windows)
         row = self.latest
         save_checkpoint(folder / "best.pt", {**facts, "model": self.best["weights"]})

@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from metrics.decomposition import GramGrid
 from metrics.hms import hms_from_gram
+from metrics.hms_report import Part, hms_parts
 from metrics.metric import Inputs, Metric, Network
 from metrics.rdm import FloatArray, StreamedGram
 
@@ -30,6 +32,14 @@ def measure(network: Network, inputs: Inputs) -> dict[str, Any]:
         beside = hms_from_gram(gram, distances(rdm), labels=labels, reference_labels=labels)
         row |= {f"hms_{name}": beside.value, f"hms_{name}_status": beside.status, f"hms_{name}_rho_a": beside.rho_a}
     return row | ({"rdm": gram.rdm().astype(np.float32)} if result.value is not None else {})
+
+
+def by_layer_and_step(network: Network, inputs: Inputs) -> list[Part]:
+    """HMS of R of each layer (`R0` lowest) and each time step but the first, against the human RDM alone."""
+    grid = GramGrid(len(inputs.stimulus_labels))
+    for step, layer, features in network.features(inputs.stimulus_images, frames=inputs.stimulus_frames):
+        grid.update(f"R{layer}", features, step)
+    return hms_parts(grid, np.asarray(inputs.human_rdm, dtype=np.float64))
 
 
 def distances(rdm: ArrayLike) -> FloatArray:

@@ -9,7 +9,15 @@ from numpy.typing import NDArray
 from metrics.baselines import REFERENCE_MODELS
 from metrics.comparators import spearman
 from search.report.accounting import Account, account, time_by_part
-from search.report.artifacts import Brain, Predictions, best_networks, read_brain, read_predictions, read_rdm
+from search.report.artifacts import (
+    Brain,
+    Predictions,
+    best_networks,
+    read_brain,
+    read_hms_parts,
+    read_predictions,
+    read_rdm,
+)
 from search.report.beaten import BeatenBaseline, beaten_baseline
 from search.report.compared import Compared, compared
 from search.report.correlations import correlations
@@ -41,7 +49,8 @@ class Best:
     """The best network by HMS whose files are there; `tid` differs from the first of the ranking when its are not.
 
     `subject_similarity`: mean over people of the Spearman correlation of its RDM with each person's; the only value
-    that the noise ceiling bounds. None without the people's RDMs.
+    that the noise ceiling bounds. None without the people's RDMs. `parts`: its HMS by layer and step
+    (`artifacts.read_hms_parts`).
     """
 
     rdm_tid: int | None
@@ -49,6 +58,7 @@ class Best:
     predictions_tid: int | None
     predictions: Predictions | None
     subject_similarity: float | None
+    parts: pd.DataFrame
 
 
 @dataclass(frozen=True)
@@ -152,7 +162,8 @@ def _best(tables: SearchTables, ranking: list[int], brain: Brain | None) -> Best
     rdm_tid, rdm = next(((tid, rdm) for tid, rdm in rdms if rdm is not None), (None, None))
     frames = ((tid, read_predictions(tables, tid)) for tid in ranking)
     predictions_tid, predictions = next(((t, found) for t, found in frames if found is not None), (None, None))
-    return Best(rdm_tid, rdm, predictions_tid, predictions, _subject_similarity(rdm, brain))
+    parts = read_hms_parts(tables, -1 if rdm_tid is None else rdm_tid)
+    return Best(rdm_tid, rdm, predictions_tid, predictions, _subject_similarity(rdm, brain), parts)
 
 
 def _subject_similarity(rdm: NDArray[np.float64] | None, brain: Brain | None) -> float | None:

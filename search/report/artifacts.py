@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from search.report.tables import SearchTables
@@ -71,6 +72,22 @@ def read_rdm(tables: SearchTables, tid: int, labels: NDArray[np.str_] | None = N
     if labels is not None and own is not None and not np.array_equal(own.astype(str), labels):
         return None
     return arrays["rdm"].astype(np.float64)
+
+
+def read_hms_parts(tables: SearchTables, tid: int) -> pd.DataFrame:
+    """HMS of a trial's layers and steps: columns layer (empty: all), step (NA: all), hms (NaN: undefined).
+
+    Empty where the trial has none, as those of older versions.
+    """
+    arrays = _arrays(_folder(tables, tid) / "rdm.npz", ("part_layer", "part_step", "part_hms")) or {}
+    table = pd.DataFrame(
+        {
+            "layer": arrays.get("part_layer", np.array([], dtype=np.str_)).astype(str),
+            "step": pd.array(arrays.get("part_step", np.array([], dtype=np.int64)), dtype="Int64"),
+            "hms": arrays.get("part_hms", np.array([])).astype(np.float64),
+        }
+    )
+    return table.assign(step=table["step"].mask(table["step"] < 0))
 
 
 def read_predictions(tables: SearchTables, tid: int) -> Predictions | None:

@@ -7,6 +7,7 @@ import pandas as pd
 from search.report.analysis import Analysis
 from search.report.atomic import replacing
 from search.report.latex_tables import write_latex
+from search.report.matching_kinds import matching_kinds
 from search.report.references import reference_table
 
 
@@ -37,6 +38,9 @@ def report_tables(analysis: Analysis) -> dict[str, pd.DataFrame]:
         tables["table1_undefined_scored"] = analysis.scored.table_1
         tables["correlations_undefined_scored"] = analysis.scored.correlations
     tables |= {name: table for name, table in analysis.early_stopping.tables.items() if len(table)}
+    tables |= {"hms_by_layer_and_step": analysis.best.parts} if len(analysis.best.parts) else {}
+    kinds = matching_kinds(analysis.tables)
+    tables |= {"matching_by_kind": kinds} if len(kinds) else {}
     references = reference_table(analysis)
     if len(references):
         tables["references"] = references

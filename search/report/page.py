@@ -15,6 +15,8 @@ from search.report.drawings import Drawing
 from search.report.early_stopping import page_rows
 from search.report.figures import frames
 from search.report.figures.frames import Strip
+from search.report.hms_parts import part_rows, part_steps
+from search.report.matching_kinds import matching_kinds
 from search.report.notices import notices
 from search.report.pareto import pareto_metrics
 from search.report.references import reference_table
@@ -68,6 +70,9 @@ def _context(analysis: Analysis, drawn: list[Drawing]) -> dict[str, Any]:
         "busy_share": busy_share(analysis.timeline, record),
         "undefined_rows": analysis.undefined.to_dict("records"),
         "early": page_rows.context(analysis.tables, analysis.early_stopping),
+        "hms_steps": part_steps(analysis),
+        "hms_parts": part_rows(analysis),
+        "kinds": matching_kinds(analysis.tables).to_dict("records"),
         "strips": [_strip(strip) for strip in strips],
         "blocks": next((d.data.blocks for d in drawn if d.name == "rdms"), []),
         "paper": paper,

@@ -98,6 +98,17 @@ def test_a_trial_logs_it_stops_on_it_and_compares_with_other_brains(root, tmp_pa
     pairs = 1 - np.corrcoef(np.concatenate(features, axis=1).astype(np.float64))[upper]
     for name, rdm in (("hms", stimuli.human_rdm), ("hms_monkey_it", stimuli.monkey_rdm)):
         assert result[name] == pytest.approx(spearmanr(pairs, rdm[upper])[0], abs=1e-9)
+
+    kept = np.load(order.folder / "rdm.npz")
+    places = zip(kept["part_layer"].tolist(), kept["part_step"].tolist(), strict=True)
+    parts = dict(zip(places, kept["part_hms"], strict=True))
+    seen = list(static_clip_features(learner.model, learner.materials.stimulus_images, nt=5))
+    layers, steps = {layer for _, layer, _ in seen}, {step for step, _, _ in seen}
+    assert len(parts) == len(layers) + len(steps) + len(layers) * len(steps)
+    for layer, step in (("R1", 3), ("R0", -1), ("", 2)):
+        chosen = [f for t, own, f in seen if layer in ("", f"R{own}") and step in (-1, t)]
+        pairs = 1 - np.corrcoef(np.concatenate(chosen, axis=1).astype(np.float64))[upper]
+        assert parts[layer, step] == pytest.approx(spearmanr(pairs, stimuli.human_rdm[upper])[0], abs=1e-9)
     assert result["hms_monkey_it_status"] == "ok" and -1 <= result["hms_monkey_it_rho_a"] <= 1
     assert result["hms_monkey_it_best"] is not None and "seconds_hms_monkey_it" not in rows[-1]
 

@@ -270,7 +270,14 @@ def _brain(folder: Path, rng: np.random.Generator, one_category: bool) -> None:
 def _artifacts(folder: Path, rng: np.random.Generator) -> None:
     folder.mkdir(parents=True)
     features = rng.normal(size=(92, 40)) + np.repeat(rng.normal(size=(46, 40)), 2, axis=0)
-    np.savez(folder / "rdm.npz", rdm=(1 - np.corrcoef(features)).astype(np.float32))
+    places = [(layer, step) for layer in ("R0", "R1", "") for step in (1, 2, -1) if layer or step > 0]
+    np.savez(
+        folder / "rdm.npz",
+        rdm=(1 - np.corrcoef(features)).astype(np.float32),
+        part_layer=np.array([layer for layer, _ in places]),
+        part_step=np.array([step for _, step in places]),
+        part_hms=np.array([np.nan if place == ("R0", 2) else 0.01 * i for i, place in enumerate(places)]),
+    )
     y, x = np.mgrid[0:64, 0:80]
     true = np.empty((2, 10, 64, 80, 3), dtype=np.uint8)
     for window in range(2):
