@@ -230,5 +230,5 @@ def find_device(name: str) -> torch.device:
         torch.empty(1, device=device)
     except (RuntimeError, AssertionError) as error:
         reason = str(error).splitlines()[0]
-        raise ModelError(f"device {name!r} can't be used here ({reason}): try --devices cpu") from error
+        raise ModelError(f"device {name!r} can't be used here ({reason}): name another device, such as cpu") from error
     return device

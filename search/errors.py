@@ -5,6 +5,7 @@
     │   ├── ConfigError          2   YAML or `--set` that does not describe a search
     │   ├── SearchChanged        2   the stored search has another space or training configuration
     │   ├── UnknownSearch        2   no search of that name in the store
+    │   ├── EpochNotReached      2   a report of an epoch at which no network was evaluated
     │   └── DriverRunning        2   another driver holds the lock of this search
     ├── ServerMissing            2   no `mongod` binary found
     ├── StoreError               3
@@ -46,6 +47,10 @@ class SearchChanged(UsageError):
 
 class UnknownSearch(UsageError):
     """The store holds no search of this name; the message lists those that it holds."""
+
+
+class EpochNotReached(UsageError):
+    """No network was evaluated at the epoch that a report is of; the message names the nearest evaluated ones."""
 
 
 class DriverRunning(UsageError):

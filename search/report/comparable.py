@@ -9,7 +9,6 @@ from search.report.wording import flat
 
 _MATCHING = (
     "mode",
-    "folder",
     "preset",
     "dials",
     "objects",
@@ -20,6 +19,8 @@ _MATCHING = (
     "frames",
     "seed",
 )
+_OF_GENERATED_OBJECTS = {"preset", "dials", "objects", "views"}
+"""Without meaning where images of one's own are matched."""
 _HMS = {"stimuli": "stimuli", "mapping": "way of bringing stimuli to the frames' size", "frames": "frames of a clip"}
 
 
@@ -29,7 +30,7 @@ def obstacles(first: SearchRecord, second: SearchRecord, metric: str) -> list[st
     if metric == "mse" or metric.startswith("mse_"):
         found += _of_mse(first, second)
     elif metric == "accuracy":
-        found += _differing(first, second, "matching", dict.fromkeys(_MATCHING, ""))
+        found += _differing(first, second, "matching", dict.fromkeys(_of_matching(first, second), ""))
         found += _digests(first, second, "objects", "object images")
     elif metric == "hms" or metric.startswith("hms_"):
         found += _differing(first, second, "hms", _HMS)
@@ -59,6 +60,13 @@ def _of_mse(first: SearchRecord, second: SearchRecord) -> list[str]:
     if unknown:
         return [f"`{name}` did not record on which windows its MSE was measured" for name in unknown]
     return ["other windows of the same video"] if first.mse_windows_digest != second.mse_windows_digest else []
+
+
+def _of_matching(first: SearchRecord, second: SearchRecord) -> list[str]:
+    """The settings that trials depend on; images are compared by their digest, wherever their folder lies."""
+    sections = [(record.config.get("metrics") or {}).get("matching") or {} for record in (first, second)]
+    own = all(section.get("folder") for section in sections)
+    return [key for key in _MATCHING if not (own and key in _OF_GENERATED_OBJECTS)]
 
 
 def _differing(first: SearchRecord, second: SearchRecord, section: str, keys: dict[str, str]) -> list[str]:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from search.errors import UsageError
+from search.errors import EpochNotReached, UsageError
 from search.metric_sections import StoppingSection
 from search.report.record import SearchRecord
 from search.report.tables import SearchTables
@@ -61,7 +61,7 @@ def finished_at(tables: SearchTables, rule: EpochRule) -> pd.DataFrame:
     """The finished trials with their metrics, statuses and `epochs_trained` as of the rule, and `left_out`.
 
     Raises:
-        UsageError: no network at all was evaluated at the epoch of the rule; the nearest evaluated epochs are named.
+        EpochNotReached: no network was evaluated at the epoch of the rule; the nearest evaluated epochs are named.
     """
     done = tables.finished.copy()
     if rule.kind == "final":
@@ -147,4 +147,4 @@ def _check_epoch(tables: SearchTables, epoch: int) -> None:
         return
     nearest = sorted(epochs, key=lambda other: (abs(other - epoch), other))[:3]
     names = ", ".join(str(int(other)) for other in sorted(nearest))
-    raise UsageError(f"--epoch-rule {epoch}: no network was evaluated at epoch {epoch}; the nearest are {names}.")
+    raise EpochNotReached(f"--epoch-rule {epoch}: no network was evaluated at epoch {epoch}; the nearest are {names}.")

@@ -263,7 +263,7 @@ def test_settings_out_of_range_are_refused(settings, said):
 
 @pytest.mark.parametrize("device", ["cuda:99", "gpu"])
 def test_a_device_that_is_not_there_is_refused(small_model, device):
-    with pytest.raises(ModelError, match=f"device '{device}'.*--devices cpu"):
+    with pytest.raises(ModelError, match=f"device '{device}'.*name another device, such as cpu"):
         Trainer(small_model, TrainConfig(), device)
 
 

@@ -34,7 +34,8 @@ def prepare(searches: dict[str, SearchTables], metric: Metric) -> Found | None:
 
 
 def _run(tables: SearchTables, metric: Metric) -> pd.DataFrame:
-    ended = tables.trials[tables.trials["seconds"].notna() & tables.trials["end_time"].notna()]
+    trials = tables.trials.reindex(columns=["tid", "state", "seconds", "end_time", metric.name])
+    ended = trials[trials["seconds"].notna() & trials["end_time"].notna()]
     ended = ended.assign(at=pd.to_datetime(ended["end_time"], utc=True, errors="coerce", format="ISO8601"))
     ended = ended.sort_values(["at", "tid"])
     values = ended[metric.name].where(ended["state"] == "DONE")
