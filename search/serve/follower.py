@@ -4,7 +4,7 @@ import json
 import threading
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from search.errors import HmsError
@@ -21,9 +21,11 @@ class Moment:
     """A search at one moment: never changed, only followed by another.
 
     `trials` and `curves` are JSON texts by tid; `changed` is the revision at which a trial was last seen to change.
+    `begun` is the first revision of this search: earlier ones were of another that was removed and had its name.
     """
 
     status: Status
+    begun: int
     revision: int
     trials: Mapping[int, str]
     curves: Mapping[int, str]
@@ -35,14 +37,14 @@ class Moment:
         return list(self.status.metrics)
 
 
-def look(store: Store, name: str, before: Moment | None = None) -> Moment:
+def look(store: Store, name: str, before: Moment | None = None, begun: int = 1) -> Moment:
     """The search now. Of what `before` knew, only trials that changed are asked for, with their epochs.
 
     A row of an epoch is written in one transaction with its trial's version, so that none is missed.
     """
     status = Status.read(store, name, before.status if before is not None else None)
     if before is not None and status.search.get("created") != before.status.search.get("created"):
-        return look(store, name)  # removed and made again under the same name
+        return look(store, name, begun=before.revision + 1)  # removed and made again under the same name
     known = before.status.jobs if before is not None else {}
     tids = [tid for tid, job in status.jobs.items() if known.get(tid, {}).get("version") != job["version"]]
     if before is None or tids:
@@ -50,14 +52,21 @@ def look(store: Store, name: str, before: Moment | None = None) -> Moment:
         rows: dict[int, list[Any]] = {tid: [] for tid in tids}
         for row in store.curves(name, tids, metrics) if tids else ():
             rows[row["tid"]].append(row)
-        revision = 1 if before is None else before.revision + 1
+        revision = begun if before is None else before.revision + 1
         trials = {tid: _text(trial_view(status.jobs[tid], metrics, rows[tid])) for tid in tids}
         curves = {tid: _text(curve_view(rows[tid], metrics)) for tid in tids}
         if before is None:
-            return Moment(status, revision, trials, curves, dict.fromkeys(tids, revision))
+            return Moment(status, begun, revision, trials, curves, dict.fromkeys(tids, revision))
         changed = {**before.changed, **dict.fromkeys(tids, revision)}
-        return Moment(status, revision, {**before.trials, **trials}, {**before.curves, **curves}, changed)
-    return Moment(status, before.revision, before.trials, before.curves, before.changed)
+        return replace(
+            before,
+            status=status,
+            revision=revision,
+            trials={**before.trials, **trials},
+            curves={**before.curves, **curves},
+            changed=changed,
+        )
+    return replace(before, status=status)
 
 
 class Follower:

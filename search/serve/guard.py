@@ -25,8 +25,10 @@ HEADERS = {
 _COMMON = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; img-src 'self' data: blob:"
 PAGE_POLICY = f"{_COMMON}; script-src 'self'; connect-src 'self'; style-src 'self' 'unsafe-inline'"
 """plotly writes style elements."""
-REPORT_POLICY = f"{_COMMON}; script-src 'unsafe-inline'; style-src 'unsafe-inline'; font-src data:; media-src 'self'"
-"""A report is one file that holds its scripts; they may ask nobody for anything."""
+REPORT_POLICY = (
+    f"{_COMMON}; script-src 'unsafe-inline'; style-src 'self' 'unsafe-inline'; font-src data:; media-src 'self'"
+)
+"""A report is one file that holds its scripts, and pages of trials that share a style; they may ask nobody else."""
 
 
 class Guard:

@@ -9,8 +9,7 @@ import shutil
 import signal
 import tempfile
 import threading
-from dataclasses import dataclass, field
-from datetime import datetime
+from dataclasses import dataclass, field, replace
 from multiprocessing.connection import Connection
 from pathlib import Path
 
@@ -31,11 +30,11 @@ class Source:
 
 @dataclass(frozen=True)
 class Built:
-    """A report that was asked for: its files by their path in it, when it was begun, or why there is none."""
+    """A report that was asked for: its files by their path in it; or why there is none, and those of the one before."""
 
     number: int
-    begun: datetime
     files: dict[str, Path]
+    folder: Path | None  # of the files; None without any
     error: str | None = None
 
 
@@ -61,9 +60,14 @@ class ReportCopy:
                 self._process = context.Process(target=_make, args=(self._source, out, sender), name="report")
                 self._process.start()
                 sender.close()
-                waiting = (self._number, datetime.now().astimezone(), out, self._process, receiver)
+                waiting = (self._number, out, self._process, receiver)
                 threading.Thread(target=self._await, args=waiting, daemon=True, name="report").start()
             return self._number
+
+    @property
+    def making(self) -> bool:
+        """Whether a report is being made."""
+        return self._process is not None
 
     def close(self) -> None:
         """End what is going on and remove the folder."""
@@ -77,7 +81,6 @@ class ReportCopy:
     def _await(
         self,
         number: int,
-        begun: datetime,
         out: Path,
         process: multiprocessing.process.BaseProcess,
         receiver: Connection,
@@ -91,10 +94,13 @@ class ReportCopy:
         report = out / "report"
         files = {path.relative_to(report).as_posix(): path for path in report.rglob("*") if path.is_file()}
         with self._lock:
-            before, self.built = self.built, Built(number, begun, files if error is None else {}, error)
+            before = self.built or Built(number, {}, None)
+            failed = error is not None
+            self.built = replace(before, number=number, error=error) if failed else Built(number, files, out)
             self._process = None
-        if before is not None:
-            shutil.rmtree(self._root / str(before.number), ignore_errors=True)
+        over = out if failed else before.folder
+        if over is not None:
+            shutil.rmtree(over, ignore_errors=True)
 
 
 def _make(source: Source, out: Path, sender: Connection) -> None:
@@ -107,6 +113,9 @@ def _make(source: Source, out: Path, sender: Connection) -> None:
     try:
         with Store.connect(source.uri) as store:
             tables = export_tables(store, source.name, source.folder, data_root(), out / "tables")
+        logs = source.folder.root / "trials"
+        if logs.is_dir():
+            (out / "trials").symlink_to(logs.absolute())  # beside the tables, where the report looks for logs
         write_report(tables, out / "report")
     except (HmsError, OSError) as error:
         sender.send(str(error))

@@ -22,6 +22,7 @@ from search.serve.views import summary_view
 from search.store import Store
 
 LOG_LINES = 400
+NUMBER = re.compile(r"\d{1,9}")
 
 Query = Mapping[str, str]
 
@@ -64,7 +65,7 @@ class Site:
         """Trials and curves that changed after the revision `since` of this server; all for one that it never gave."""
         moment, trouble = self._follower.now()
         known = _revision(query.get("since", ""), self._instance)
-        whole = known is None or known > moment.revision
+        whole = known is None or not moment.begun <= known <= moment.revision
         since = 0 if known is None or whole else known
         changed = [tid for tid, revision in moment.changed.items() if revision > since]
         body = {
@@ -104,12 +105,15 @@ class Site:
 
     def _wait_for_report(self, query: Query) -> Response:
         """A page that asks again until the report is there."""
-        built, number = self._report.built, query.get("number", "")
-        wanted = int(number) if number.isdecimal() else 1
+        making, built, number = self._report.making, self._report.built, query.get("number", "")
+        wanted = int(number) if NUMBER.fullmatch(number) else 1
         if built is None or built.number < wanted:
+            if not making:  # asked for before this server was started
+                return Response(303, headers={"Location": "/report"})
             return _waiting_page("Making the report", "It takes some seconds, more for many trials.", again=True)
         if built.error is not None:
-            return _waiting_page("There is no report", built.error, again=False)
+            title = "There is no newer report" if built.files else "There is no report"
+            return _waiting_page(title, built.error, again=False, before=bool(built.files))
         return Response(303, headers={"Location": f"/report/{PAGE}"})
 
     def _report_file(self, file: str) -> Response:
@@ -150,12 +154,13 @@ def _with_texts(body: dict[str, object], moment: Moment, tids: list[int]) -> Res
 
 def _revision(given: str, instance: str) -> int | None:
     owner, _, number = given.partition(".")
-    return int(number) if owner == instance and number.isdecimal() else None
+    return int(number) if owner == instance and NUMBER.fullmatch(number) else None
 
 
-def _waiting_page(title: str, message: str, *, again: bool) -> Response:
+def _waiting_page(title: str, message: str, *, again: bool, before: bool = False) -> Response:
     refresh = '<meta http-equiv="refresh" content="1">' if again else ""
     more = "" if again else '<p><a href="/report">Try again</a></p>'
+    more += f'<p><a href="/report/{PAGE}">The report before</a></p>' if before else ""
     body = (
         f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{title}</title>{refresh}'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'

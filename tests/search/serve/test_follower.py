@@ -55,6 +55,8 @@ def test_a_search_that_was_removed_and_made_again_shares_nothing_with_the_old_on
     search.insert([new_job_document("s", 0, params={"lr": 1.0}, seed=0)])
     after = look(search, "s", before)
     assert set(after.trials) == {0} and json.loads(after.trials[0])["state"] == "NEW"
+    assert after.begun == after.revision == before.revision + 1
+    assert (before.begun, look(search, "s", after).begun) == (1, after.begun)
 
 
 @pytest.mark.chaos

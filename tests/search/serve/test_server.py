@@ -49,7 +49,20 @@ def test_changes_are_whole_at_first_and_then_only_what_changed(page, search):
     news = changes(page, first["revision"])
     assert [trial["tid"] for trial in news["trials"]] == [4] and news["curves"]["4"]["hms"] == [0.5]
     # A revision of another server, as after a restart, is none of this one's.
-    assert all(changes(page, since)["whole"] for since in ("other.1", "5", "x.y", f"{first['revision']}0"))
+    endless = f"{first['revision']}{'0' * 5000}"
+    assert all(changes(page, since)["whole"] for since in ("other.1", "5", "x.y", f"{first['revision']}0", endless))
+
+
+def test_a_tab_of_a_search_that_was_made_again_under_its_name_gets_all_of_the_new_one(page, search):
+    first = changes(page)
+    config = dict(search.search("s")["config"])
+    search.remove_search("s")
+    search.create_or_resume("s", config=config, hashes={"space": "a", "training": "b"}, provenance={})
+    search.insert([new_job_document("s", 0, params={"lr": 1.0}, seed=0)])
+    time.sleep(1.1)
+    news = changes(page, first["revision"])
+    assert news["whole"] and [trial["tid"] for trial in news["trials"]] == [0] and list(news["curves"]) == ["0"]
+    assert not changes(page, news["revision"])["whole"]
 
 
 def test_every_answer_carries_its_protection(page):
@@ -145,23 +158,42 @@ def test_a_log_is_shown_as_text_with_its_attempts_and_error(page, search, tmp_pa
     assert "has no trial 77" in page.get("/log/77").body.decode()
 
 
-def test_the_report_is_made_when_it_is_asked_for(page, search):
+def made(page, where):
+    """What stands at the address of a report once it was made, or could not be."""
+    deadline = time.monotonic() + 120
+    while b'http-equiv="refresh"' in (answer := page.get(where)).body:
+        assert time.monotonic() < deadline
+        time.sleep(0.3)
+    return answer
+
+
+def test_the_report_is_made_when_it_is_asked_for(page, search, tmp_path):
+    logs = tmp_path / "results" / "s" / "trials" / "000001"
+    logs.mkdir(parents=True)
+    (logs / "log.txt").write_text("what trial 1 said\n")
     assert page.get("/report/report.html").status == 404
+    for number in ("1", "7", "9" * 5000):  # of a server before this one
+        assert page.get(f"/report/wait?number={number}").headers["Location"] == "/report"
     first = page.get("/report")
     assert first.status == 303 and page.get("/report").headers["Location"] == first.headers["Location"]
     waiting = page.get(first.headers["Location"])
     assert waiting.status == 200 and b'http-equiv="refresh"' in waiting.body
-    deadline = time.monotonic() + 120
-    while (answer := page.get(first.headers["Location"])).status == 200:
-        assert b"no report" not in answer.body and time.monotonic() < deadline, answer.body
-        time.sleep(0.3)
-    assert answer.headers["Location"] == "/report/report.html"
+    answer = made(page, first.headers["Location"])
+    assert answer.headers.get("Location") == "/report/report.html", answer.body
     report = page.get("/report/report.html")
     assert report.status == 200 and b"<title>s" in report.body
     assert "script-src 'unsafe-inline'" in report.headers["Content-Security-Policy"]
     assert "connect-src" not in report.headers["Content-Security-Policy"]
     assert page.get("/report/tables/trials.csv").headers["Content-Type"].startswith("text/csv")
-    assert page.get("/report").headers["Location"] != first.headers["Location"]
+    assert b"what trial 1 said" in page.get("/report/trials/000001.html").body
+
+    # One that cannot be made leaves the one before.
+    search.remove_search("s")
+    second = page.get("/report").headers["Location"]
+    assert second != first.headers["Location"]
+    failed = made(page, second)
+    assert failed.status == 200 and b"no newer report" in failed.body and b"no search named" in failed.body
+    assert page.get("/report/report.html").body == report.body and (logs / "log.txt").is_file()
 
 
 def test_a_page_of_2000_trials_costs_little(store, serve):
