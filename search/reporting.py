@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 
 from search.config_section import NAME_PATTERN
-from search.errors import UsageError
+from search.errors import EpochNotReached, UsageError
 from search.paths import RunFolder, data_root
 from search.place import Place
 from search.run import make_report
@@ -54,10 +54,11 @@ def compare(place: Place, given: list[str], out: Path | None, epoch_rule: str) -
 def follow(place: Place, given: str, out: Path | None, epoch_rule: str, every: float, say: Say) -> Path:
     """Write the report of a search every so many seconds until the search is finished; its path.
 
-    Figures for print are drawn at the beginning and at the end. A store that does not answer is waited for.
+    Figures for print are drawn at the beginning and at the end. A store that does not answer is waited for, and so is
+    the epoch of a rule that no network has reached yet.
 
     Raises:
-        UsageError: a folder of tables, which does not change.
+        UsageError: a folder of tables, which does not change; no such search; at its end, no network of that epoch.
         KeyboardInterrupt: Ctrl-C, after a line that says which report stays.
     """
     if _is_folder(given):
@@ -68,11 +69,17 @@ def follow(place: Place, given: str, out: Path | None, epoch_rule: str, every: f
             while True:
                 ended = _ended(store, given)
                 write = partial(make_report, store, given, folder, out, epoch_rule, printed=ended or not written)
-                page = waiting(write)
-                written = f"{datetime.now():%H:%M:%S} {_counts(store, given)}: {page}"
-                say(written)
-                if ended:
-                    return page
+                try:
+                    page = waiting(write)
+                except EpochNotReached as error:
+                    if ended:
+                        raise
+                    say(f"{datetime.now():%H:%M:%S} {_counts(store, given)}: no report yet: {error}")
+                else:
+                    written = f"{datetime.now():%H:%M:%S} {_counts(store, given)}: {page}"
+                    say(written)
+                    if ended:
+                        return page
                 due = time.monotonic() + every
                 while not _ended(store, given) and (left := due - time.monotonic()) > 0:
                     time.sleep(min(left, LOOK_SECONDS))
@@ -87,7 +94,12 @@ def _title(folder: Path) -> str:
 
 
 def _ended(store: Store, name: str) -> bool:
-    return waiting(lambda: bool(store.search(name).get("finished")))
+    """Finished; or cancelled and none waits or runs, where no driver was there to see it."""
+    search = waiting(lambda: store.search(name))
+    if search.get("finished") or not search.get("cancelled"):
+        return bool(search.get("finished"))
+    counts = waiting(lambda: store.counts(name))
+    return not counts["NEW"] and not counts["RUNNING"]
 
 
 def _counts(store: Store, name: str) -> str:

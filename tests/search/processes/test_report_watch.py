@@ -4,6 +4,11 @@ import re
 import signal
 
 import pytest
+import yaml
+
+from search.config_reader import parse_config
+from search.status import cancel_trials
+from search.store import new_job_document
 
 
 def page(hms, name="toy"):
@@ -44,6 +49,24 @@ def test_ctrl_c_leaves_the_last_report(hms, until):
     assert done.code == 130 and "Traceback" not in done.err, done.err
     assert "no longer followed" in done.out or "no report" in done.out
     assert page(hms).read_text().rstrip().endswith("</html>")
+
+
+def test_an_epoch_that_no_network_has_reached_is_waited_for_until_the_search_is_cancelled(hms):
+    config = parse_config(yaml.safe_load(hms.config.read_text()), source="this test")
+    config = config.model_copy(update={"search": config.search.model_copy(update={"name": "s"})})
+    with hms.store() as store:
+        store.create_or_resume("s", config=config.document(), hashes=config.hashes(), provenance={})
+        store.insert(new_job_document("s", tid, params={"learning_rate": 0.001}, seed=tid) for tid in range(2))
+        job = store.reserve("s", {"host": "h", "pid": 1, "device": "cpu"})
+        store.record(job, 0, {"hms": 0.0, "mse": 0.1, "accuracy": 0.1})
+        watch = hms.start("report", "s", "--watch", "--every", "5", "--epoch-rule", "5")
+        assert "no report yet: --epoch-rule 5: no network was evaluated at epoch 5" in watch.stdout.readline()
+        store.record(job, 5, {"hms": 0.1, "mse": 0.05, "accuracy": 0.2})
+        assert watch.stdout.readline().rstrip().endswith(f"1 NEW, 1 RUNNING: {page(hms, 's')}")
+        assert watch.poll() is None
+        cancel_trials(store, "s", None)  # no driver runs that would call the search finished
+        done = hms.wait(watch, 60)
+    assert done.code == 0 and "2 CANCEL: " in done.out, done.err
 
 
 def test_two_searches_of_a_store_and_a_folder_are_compared(finished, tmp_path):
