@@ -93,7 +93,7 @@ def _frozen(
     attributes |= {"seconds": sum((result.get("seconds") or {}).values()), "attempts": job.get("attempt", 0)}
     attributes |= {"point": job.get("point"), "replicate": job.get("replicate")}
     attributes["error"] = (job.get("error") or {}).get("message")
-    params = {key: value for key, value in job["params"].items() if key in distributions}
+    params = {key: value for key, value in job["params"].items() if key in distributions and value is not None}
     return FrozenTrial(
         number=-1,  # the storage numbers trials in the order of their coming
         trial_id=-1,
