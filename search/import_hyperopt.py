@@ -181,7 +181,8 @@ def _search(
     logged = METRICS if metric is None else {**METRICS, metric.name: metric}
     began = [job["book_time"] for job in jobs if job["book_time"] is not None]
     ended = [job["refresh_time"] for job in jobs if job["book_time"] is not None and job["refresh_time"] is not None]
-    section = {"name": name, "algorithm": "unknown", "max_trials": len(jobs), "replicates": 1}
+    section: Document = {"name": name, "algorithm": "unknown", "max_trials": len(jobs), "replicates": 1}
+    section |= {} if metric is None else {"guide": metric.name}
     config: Document = {"search": section, "space": {}, "data": {}, "network": {}, "training": {"device": "unknown"}}
     return {
         "exp_key": name,

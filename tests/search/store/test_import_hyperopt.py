@@ -12,6 +12,7 @@ from datetime import UTC, datetime, timedelta
 
 import gridfs
 import numpy as np
+import optuna
 import pytest
 from hyperopt import JOB_STATE_ERROR, STATUS_FAIL, STATUS_OK, Trials, fmin, hp, rand
 from hyperopt.base import SONify
@@ -21,6 +22,7 @@ from metrics.errors import MetricError
 from search.errors import StoreUnreachable, UsageError
 from search.export import export_tables
 from search.import_hyperopt import import_hyperopt, source_uri
+from search.optuna_mirror import mirror
 from search.paths import RunFolder
 from search.report import write_report
 from search.report.tables import read_tables
@@ -117,6 +119,22 @@ def test_export_and_report_show_them_and_say_so(store, source, stock, tmp_path):
     assert "Imported from HyperOpt at" in page and "hp.choice" in page and ">Loss<" in page
     for wrong in ("compared with human visual cortex", "Reduced sizes", "nan</td>", "nan /"):
         assert wrong not in page
+
+
+def test_its_study_in_optuna_has_the_values_of_the_metric_that_the_loss_was(store, source, stock, tmp_path):
+    url = f"sqlite:///{tmp_path}/study.db"
+    losses = [loss for loss in stock.losses() if loss is not None]
+    for name, loss_is, values in (
+        ("mse", "mse", losses),
+        ("hms", "-hms", [-loss for loss in losses]),
+        ("no", None, []),
+    ):
+        import_hyperopt(store, source, "old", name, loss_is)
+        mirror(store, name, url)
+        study = optuna.load_study(study_name=name, storage=url)
+        assert [trial.value for trial in study.trials if trial.value is not None] == values
+        if values:
+            assert study.direction.name == ("MINIMIZE" if name == "mse" else "MAXIMIZE")
 
 
 def test_a_loss_that_is_no_metric_is_shown_as_a_loss(store, source, stock, tmp_path):
