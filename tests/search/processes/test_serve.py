@@ -89,12 +89,12 @@ def test_a_running_search_is_followed_in_the_browser(hms, until, tmp_path, brows
     page = browser.new_page(viewport={"width": 1280, "height": 900})
     page.set_default_timeout(120_000)
     complaints = []
-    page.on(
-        "console",
-        lambda message: (
-            complaints.append(message.text) if message.type != "log" and "GL Driver" not in message.text else None
-        ),
-    )
+
+    def heard(message):
+        if message.type != "log" and "GL Driver" not in message.text:
+            complaints.append(message.text)
+
+    page.on("console", heard)
     page.on("pageerror", lambda error: complaints.append(str(error)))
     page.goto(url)
     page.wait_for_selector("html[data-ready]", timeout=30_000)
@@ -158,6 +158,10 @@ def test_a_running_search_is_followed_in_the_browser(hms, until, tmp_path, brows
     popup.value.wait_for_url("**/report/report.html", timeout=120_000)
     popup.value.wait_for_selector("html[data-ready]", timeout=60_000)
     assert popup.value.query_selector(".plot svg.main-svg") is not None
+    popup.value.on("console", heard)
+    popup.value.goto(f"{popup.value.url.rpartition('/')[0]}/trials/000000.html", wait_until="networkidle")
+    assert popup.value.evaluate("document.styleSheets.length") > 0
+    popup.value.screenshot(path=shots / "live-trial-page.png", full_page=True)
     popup.value.close()
 
     for width in (1280, 390):
