@@ -68,7 +68,7 @@ def by_autograd(plain, model, frames, weights):
     steps=st.integers(2, 5),
     recompute_every=st.none() | st.integers(1, 5),
 )
-@settings(max_examples=80, deadline=None, derandomize=True)
+@settings(max_examples=40, deadline=None, derandomize=True)
 def test_loss_and_gradients_equal_those_of_autograd(plain, case, seed, loss, steps, recompute_every):
     config, batch, height, width = case
     model = lively(config, seed)

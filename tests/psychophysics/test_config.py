@@ -55,7 +55,7 @@ def test_the_equivalence_bound_has_no_default(document):
         ("curation", "units", {"listed": ["x/1"], "layers": ["x"]}, "one of the two"),
         ("curation", "units", {"listed": ["x-1"]}, "give layer/channel"),
         ("curation", "easy", 2, "a practice block takes 1 very easy and 3 easy trials"),
-        ("trials", "catch", 3, "trials.catch is 3, curation.catch 2"),
+        ("trials", "catch", 3, "trials.catch is 3, curation.catch 1"),
         ("recruitment", "kind", "prolific", "give the completion_code"),
     ],
 )

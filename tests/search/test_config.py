@@ -6,7 +6,8 @@ from search.config import SearchConfig
 from search.config_reader import load_config
 from search.errors import ConfigError
 
-CONFIGS = sorted((Path(__file__).parents[2] / "configs").glob("*.yaml"))
+FOLDER = Path(__file__).parents[2] / "configs"
+CONFIGS = sorted(path for path in FOLDER.glob("*.yaml") if not path.name.startswith("study-"))
 MINIMAL = "search: {name: t}\nspace: {learning_rate: {log_uniform: [1e-4, 1e-2]}}\n"
 
 

@@ -2,7 +2,6 @@ import base64
 import gzip
 import json
 import re
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -168,13 +167,6 @@ def test_missing_files_of_the_best_network_fall_back_and_say_so(write_tables: Wr
     (folder / "brain.npz").unlink()
     names = {drawing.name for drawing in drawings(analyse(read_tables(folder)))}
     assert "rdms" in names
-
-
-def test_a_hundred_trials_of_thirty_evaluations_take_seconds(write_tables: WriteTables, tmp_path: Path) -> None:
-    folder = write_tables(trials=100, epochs=150)
-    started = time.process_time()
-    write_report(folder, tmp_path)
-    assert time.process_time() - started < 15
 
 
 def test_above_three_hundred_trials_curves_become_bands(write_tables: WriteTables) -> None:
