@@ -75,7 +75,7 @@ def test_the_files_of_a_report(write_tables: WriteTables, tmp_path: Path) -> Non
     figures.append("early_stopping_networks")  # no run was long enough for more
     figures += ["importance", "parallel", "pareto", "timeline"]
     tables = "table1 correlations undefined time table1_undefined_scored correlations_undefined_scored replicates"
-    tables += " stabilisation importance pareto timeline"
+    tables += " stabilisation importance pareto timeline hms_by_layer_and_step"
     expected = {"report.html"} | {f"figures/{name}.{kind}" for name in figures for kind in ("png", "pdf")}
     expected |= {f"tables/{name}.csv" for name in [*tables.split(), "trials", "epochs"]}
     printed = {"table2", "parameters", "all_tables"} | {*tables.split()} - {
