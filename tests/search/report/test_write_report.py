@@ -88,7 +88,7 @@ def test_the_files_of_a_report(write_tables: WriteTables, tmp_path: Path) -> Non
     expected |= {f"trials/{file.parent.name}.png" for file in folder.glob("trials/*/predictions.npz")}
     files = {file.relative_to(page.parent).as_posix(): file for file in page.parent.rglob("*") if file.is_file()}
     assert set(files) == expected
-    assert all(file.stat().st_size > 100 for file in files.values())
+    assert all(file.stat().st_size > 50 for file in files.values())
 
 
 def test_the_page_needs_no_network(write_tables: WriteTables) -> None:
