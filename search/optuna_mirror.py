@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from metrics.metric import Metric
 from search.errors import UsageError
+from search.hyperparameters import hyperparameter_values
 from search.logged_metrics import as_described
 from search.store import Document, State, Store
 
@@ -61,7 +62,7 @@ def mirror(store: Store, name: str, url: str) -> dict[str, int]:
 def frozen_trials(search: Document, jobs: Sequence[Document], store: Store) -> "dict[int, FrozenTrial]":
     """tid -> the trial as Optuna holds it, in the order of tids."""
     metrics, guide = as_described(search.get("metrics")), _guide(search)
-    distributions = {key: _distribution(search, key, values) for key, values in _values(jobs).items()}
+    distributions = {key: _distribution(search, key, values) for key, values in hyperparameter_values(jobs).items()}
     curves: dict[int, dict[int, float]] = {job["tid"]: {} for job in jobs}
     for row in store.curves(search["exp_key"], list(curves), [guide.name]):
         if row.get(guide.name) is not None:
@@ -107,16 +108,6 @@ def _frozen(
         system_attrs={},
         intermediate_values=curve,
     )
-
-
-def _values(jobs: Sequence[Document]) -> dict[str, list[Any]]:
-    """Hyperparameter -> all values that trials have; those that are no plain values are left out."""
-    found: dict[str, list[Any]] = {}
-    for job in jobs:
-        for key, value in job["params"].items():
-            if isinstance(value, bool | int | float | str):
-                found.setdefault(key, []).append(value)
-    return found
 
 
 def _distribution(search: Document, name: str, values: Sequence[Any]) -> "BaseDistribution":

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from metrics.metric import Metric
 from search.errors import UsageError
+from search.hyperparameters import hyperparameter_values
 from search.logged_metrics import as_described
 from search.store import Document, State, Store
 
@@ -35,21 +36,11 @@ def write_events(store: Store, name: str, out: Path) -> Path:
     for row in store.curves(name, list(rows), [*metrics, *COLUMNS, "recorded"]):
         rows[row["tid"]].append(row)
     folder = out / name
-    names = _hyperparameters(jobs)
+    names = hyperparameter_values(jobs)
     _replace(folder, lambda writer: _add(writer, _experiment(search, names, metrics)))
     for job in jobs:
         _replace(folder / f"{job['tid']:06d}", partial(_add_trial, job=job, rows=rows[job["tid"]], metrics=metrics))
     return folder
-
-
-def _hyperparameters(jobs: Sequence[Document]) -> dict[str, list[Any]]:
-    """Name -> all values that trials have; those that are no plain values are left out."""
-    found: dict[str, list[Any]] = {}
-    for job in jobs:
-        for key, value in job["params"].items():
-            if isinstance(value, bool | int | float | str):
-                found.setdefault(key, []).append(value)
-    return found
 
 
 def _experiment(search: Document, hyperparameters: Mapping[str, Sequence[Any]], metrics: Mapping[str, Metric]) -> Any:
@@ -71,7 +62,7 @@ def _experiment(search: Document, hyperparameters: Mapping[str, Sequence[Any]], 
 def _add_trial(writer: "SummaryWriter", job: Document, rows: Sequence[Document], metrics: Mapping[str, Metric]) -> None:
     from tensorboard.plugins.hparams import summary_v2 as api
 
-    own = _hyperparameters([job])
+    own = hyperparameter_values([job])
     params = {key: str(value) if isinstance(value, bool) else value for key, (value,) in own.items()}
     began = next((attempt["began"] for attempt in job["history"] if attempt.get("began")), None)
     start = None if began is None else began.timestamp()
