@@ -56,7 +56,8 @@ def test_a_second_driver_is_refused_and_the_same_command_goes_on_after_a_kill_an
     os.killpg(again.pid, signal.SIGINT)
     interrupted = hms.wait(again)
     assert interrupted.code == 130 and "continue with" in interrupted.out, interrupted.err
-    assert not hms.processes()
+    # Python's own tracker of shared memory outlives the processes that it served by a moment.
+    until(lambda: not hms.processes(), timeout=5)
     assert hms(*command).code == 0
     assert sum(trial["preemptions"] for trial in expect_undisturbed(hms)) >= 2
 
