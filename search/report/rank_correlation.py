@@ -125,8 +125,12 @@ def exact_p_value(x: Floats, y: Floats) -> float:
     """Two-sided p of Spearman's rho by enumerating all orders of y; x and y (n,) with n <= `EXACT_UP_TO`."""
     ranks_x, ranks_y = stats.rankdata(x), stats.rankdata(y)
     centred_x, centred_y = ranks_x - ranks_x.mean(), ranks_y - ranks_y.mean()
-    sums = centred_y[_orders(len(x))] @ centred_x
-    return float(np.mean(np.abs(sums) >= abs(centred_x @ centred_y) - 1e-9))
+    return float(np.mean(null_sums(centred_x, centred_y) >= abs(centred_x @ centred_y) - 1e-9))
+
+
+def null_sums(centred_x: Floats, centred_y: Floats) -> Floats:
+    """|sum of x * y| for all orders of y, rising, (n!,); x and y are centred ranks (n,) with n <= `EXACT_UP_TO`."""
+    return np.sort(np.abs(centred_y[_orders(len(centred_x))] @ centred_x))
 
 
 @lru_cache(maxsize=2)
