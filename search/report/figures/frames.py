@@ -61,7 +61,7 @@ def _strip(true: NDArray[np.uint8], predicted: NDArray[np.uint8], clip: str) -> 
 def png(strip: Strip) -> bytes:
     """The strip as PNG, at its own size in pixels."""
     buffer = io.BytesIO()
-    Image.fromarray(strip.image, "RGBA").save(buffer, "PNG", optimize=True)
+    Image.fromarray(strip.image, "RGBA").save(buffer, "PNG")
     return buffer.getvalue()
 
 

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 from matplotlib import colormaps
 from matplotlib.cm import ScalarMappable
+from matplotlib.collections import LineCollection
 from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
@@ -19,6 +20,7 @@ from search.report.wording import significant
 
 TICKS_UP_TO = 8  # distinct values; axes of more have five ticks
 BEST_DRAWN = 10
+RASTERIZED_FROM = 300  # lines; as vectors they would make the PDF slow to open
 
 
 @dataclass(frozen=True)
@@ -114,19 +116,24 @@ def printed(parallel: Parallel) -> Figure:
     n, count = len(parallel.colour), len(parallel.axes)
     low, high = float(np.nanmin(parallel.colour)), float(np.nanmax(parallel.colour))
     scaled = np.column_stack([(axis.places - axis.places.min()) / np.ptp(axis.places) for axis in parallel.axes])
+    # The best last, above the others.
     order = np.argsort(parallel.colour if parallel.better_high else -parallel.colour, kind="stable")
     colours = colormaps["cividis"]((parallel.colour - low) / ((high - low) or 1.0))
-    for place, i in enumerate(order):
-        best = place >= n - BEST_DRAWN
-        width, alpha = (1.4, 1.0) if best else (0.5, min(0.6, 60 / n))
-        ax.plot(range(count), scaled[i], color=colours[i], linewidth=width, alpha=alpha, zorder=2 + best)
+    lines = np.stack([np.broadcast_to(np.arange(count), scaled.shape), scaled], axis=-1)  # (n, count, 2)
+    others, best = np.split(order, [max(0, n - BEST_DRAWN)])
+    for chosen, width, alpha, z in ((others, 0.5, min(0.6, 60 / n), 2), (best, 1.4, 1.0, 3)):
+        many = len(chosen) > RASTERIZED_FROM
+        collection = LineCollection(
+            list(lines[chosen]), colors=colours[chosen], linewidths=width, alpha=alpha, zorder=z, rasterized=many
+        )
+        ax.add_collection(collection, autolim=False)
     for x, axis in enumerate(parallel.axes):
         ax.axvline(x, color=LIGHT["muted"], linewidth=0.6, zorder=1)
         for tick, text in zip(axis.ticks, axis.texts, strict=True):
             y = (tick - axis.places.min()) / np.ptp(axis.places)
             ax.text(x + 0.04, y, text, fontsize=5, va="center", color=LIGHT["ink"], zorder=5)
     ax.set_xticks(range(count), [axis.title for axis in parallel.axes], rotation=35, ha="right")
-    ax.set(yticks=[], xlim=(-0.2, count - 0.5))
+    ax.set(yticks=[], xlim=(-0.2, count - 0.5), ylim=(-0.05, 1.05))
     ax.spines[:].set_visible(False)
     ax.tick_params(length=0)
     mapped = figure.colorbar(ScalarMappable(Normalize(low, high), "cividis"), ax=ax, label=parallel.name, shrink=0.8)

@@ -18,6 +18,7 @@ from search.report.palette import LIGHT
 Spec = dict[str, Any]
 
 PANELS_A_ROW = 3
+DPI = 200
 
 
 def numbers(values: Any) -> Spec | list[Any]:
@@ -98,7 +99,8 @@ def print_settings() -> AbstractContextManager[None]:
 
 def panels(rows: int, columns: int, width: float, height: float) -> tuple[Figure, list[Axes]]:
     """An empty printed figure (inches) without pyplot's global state, and its axes row by row."""
-    figure = Figure(figsize=(width, height), layout="constrained")
+    # Text is laid out at the resolution in which it is written: hinting makes small letters wider in others.
+    figure = Figure(figsize=(width, height), layout="constrained", dpi=DPI)
     FigureCanvasAgg(figure)
     return figure, list(np.atleast_1d(figure.subplots(rows, columns)).ravel())
 
@@ -113,7 +115,7 @@ def panel_rows(count: int, width: float, height: float) -> tuple[Figure, list[Ax
 
 
 def save(figure: Figure, folder: Path, name: str, formats: Sequence[str] = ("png", "pdf")) -> list[Path]:
-    """Write `name`.png (200 dpi) and `name`.pdf; no creation date, so that equal figures are equal files."""
+    """Write `name`.png (`DPI` dots an inch) and `name`.pdf; no creation date, so that equal figures are equal files."""
     written = []
     figure.draw_without_rendering()
     figure.set_layout_engine("none")  # laid out once, not again for every format
@@ -121,6 +123,6 @@ def save(figure: Figure, folder: Path, name: str, formats: Sequence[str] = ("png
         path = folder / f"{name}.{suffix}"
         metadata = {"CreationDate": None} if suffix == "pdf" else {"Software": None}
         with replacing(path) as temporary:
-            figure.savefig(temporary, dpi=200, metadata=metadata)
+            figure.savefig(temporary, dpi=DPI, metadata=metadata)
         written.append(path)
     return written

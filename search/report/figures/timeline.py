@@ -2,8 +2,11 @@
 
 from dataclasses import dataclass
 
+import numpy as np
 import pandas as pd
+from matplotlib.collections import PolyCollection
 from matplotlib.figure import Figure
+from numpy.typing import NDArray
 
 from search.report.figures.style import Spec, axis, layout, numbers, panels
 from search.report.palette import LIGHT
@@ -11,6 +14,7 @@ from search.report.timeline import FAILED, FINISHED, INTERRUPTED, OUTCOMES, RUNN
 from search.report.wording import duration
 
 COLOURS = {FINISHED: "hms", FAILED: "mse", INTERRUPTED: "fourth", RUNNING: "accuracy"}
+HEIGHT = 0.75  # of a bar; rows are 1 apart
 NAMED_UP_TO = 40  # workers; more names than that would not be legible
 
 
@@ -74,16 +78,26 @@ def printed(timeline: Timeline) -> Figure:
     for outcome in OUTCOMES:
         rows = timeline.rows[timeline.rows["outcome"] == outcome]
         if len(rows):
-            ax.barh(
-                [timeline.workers.index(worker) for worker in rows["worker"]], rows["seconds"] / timeline.seconds,
-                left=rows["start"] / timeline.seconds, height=0.75, color=LIGHT[COLOURS[outcome]], label=outcome,
-                edgecolor="white", linewidth=0.3,
+            bars = PolyCollection(
+                list(_corners(timeline, rows)), facecolors=LIGHT[COLOURS[outcome]], edgecolors="white", linewidths=0.3,
+                label=outcome,
             )  # fmt: skip
+            ax.add_collection(bars)
     if timeline.labels:
         ax.set_yticks(range(count), timeline.labels, fontsize=6)
     else:
         ax.set_ylabel("Worker")
-    ax.set_ylim(count - 0.5, -0.5)
+    ax.autoscale_view()
+    ax.set(xlim=(0, None), ylim=(count - 0.5, -0.5))
     ax.set_xlabel(_title(timeline))
     figure.legend(fontsize=7, loc="outside lower center", ncols=2)
     return figure
+
+
+def _corners(timeline: Timeline, rows: pd.DataFrame) -> NDArray[np.float64]:
+    """(n, 4, 2) places of the bars' corners; one collection draws thousands as quickly as a few."""
+    left, wide = (rows[name].to_numpy(dtype=np.float64) / timeline.seconds for name in ("start", "seconds"))
+    middle = np.array([timeline.workers.index(worker) for worker in rows["worker"]], dtype=np.float64)
+    x = np.stack([left, left + wide, left + wide, left], axis=1)
+    y = middle[:, None] + HEIGHT / 2 * np.array([-1, -1, 1, 1])
+    return np.stack([x, y], axis=-1)

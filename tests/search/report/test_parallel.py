@@ -30,7 +30,13 @@ def test_every_axis_varies_and_lines_cross_it_at_their_value(write_tables: Write
     dimensions = parallel.interactive(drawn)["data"][0]["dimensions"]
     assert [len(dimension["values"]) for dimension in dimensions] == [30] * 9
     with print_settings():
-        assert len(parallel.printed(drawn).axes[0].lines) == 30 + 9
+        ax = parallel.printed(drawn).axes[0]
+    paths = [path.vertices for lines in ax.collections for path in lines.get_paths()]
+    assert len(paths) == 30 and all(path[:, 0].tolist() == list(range(9)) for path in paths)
+    # From the worst to the best: the last axis but two is the HMS, which is the colour.
+    expected = np.sort((drawn.colour - drawn.colour.min()) / np.ptp(drawn.colour))
+    np.testing.assert_allclose([path[6, 1] for path in paths], expected)
+    assert [len(lines.get_paths()) for lines in ax.collections] == [20, 10]
 
 
 @pytest.mark.parametrize("options", [{"trials": 0, "artifacts": 0}, {"trials": 1}, {"trials": 4, "diverged": 4}])

@@ -70,7 +70,10 @@ def test_the_figure_has_a_bar_an_attempt_and_a_row_a_worker(folder: Path) -> Non
     with print_settings():
         ax = figure.printed(drawn).axes[0]
     assert ax.get_xlabel() == "Time since the first trial began (minutes)"
-    assert sorted(bar.get_width() for bar in ax.patches) == pytest.approx([1, 9, 600.5 / 60, 23])
+    boxes = [path.get_extents() for bars in ax.collections for path in bars.get_paths()]
+    assert sorted(box.width for box in boxes) == pytest.approx([1, 9, 600.5 / 60, 23])
+    assert {round((box.y0 + box.y1) / 2) for box in boxes} == {0, 1}
+    assert ax.get_xlim()[0] == 0 and ax.get_xlim()[1] >= max(box.x1 for box in boxes)
 
 
 def test_many_workers_have_no_names(folder: Path) -> None:
