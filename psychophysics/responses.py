@@ -20,11 +20,11 @@ from typing import Any
 import pandas as pd
 
 from psychophysics.columns import Column, Columns, checked
+from psychophysics.config import CONDITIONS
 from psychophysics.errors import ResponsesError
 from psychophysics.exclusions import Thresholds
 from search.report.atomic import replacing
 
-CONDITIONS = ("synthetic", "natural", "mixed", "blurred", "none")
 KINDS = ("instruction", "practice", "catch", "main")
 SIDES = ("left", "right")
 UNIT = ["network", "layer", "unit"]

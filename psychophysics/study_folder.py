@@ -3,7 +3,10 @@
 from dataclasses import dataclass
 from pathlib import Path
 
+from psychophysics.config_reader import load_study
+from psychophysics.errors import StimuliError
 from psychophysics.units import Unit
+from search.config_section import nearest
 
 
 @dataclass(frozen=True)
@@ -37,6 +40,16 @@ class StudyFolder:
         """Configuration, curated trials and hashes of a frozen study."""
         return self.root / "frozen.json"
 
+    @property
+    def answers(self) -> Path:
+        """The SQLite database of participants and their events."""
+        return self.root / "answers.sqlite"
+
+    @property
+    def secrets(self) -> Path:
+        """Keys and tokens of the study server, readable by their owner only."""
+        return self.root / "secrets.json"
+
     def activations(self, network: str) -> Path:
         """Activations of a network's units over the pool."""
         return self.root / "activations" / network
@@ -48,3 +61,26 @@ class StudyFolder:
     def relative(self, path: Path) -> str:
         """A path as the manifest writes it."""
         return path.relative_to(self.root).as_posix()
+
+
+def find_study(text: str, results: Path) -> StudyFolder:
+    """The folder that a person means: a study's name, its folder, or its configuration.
+
+    Args:
+        text: as typed.
+        results: the results folder; studies lie in `studies` under it.
+
+    Raises:
+        StimuliError: no such study; the message names those that are known.
+        ConfigError: the text names a YAML file that does not describe a study.
+    """
+    path = Path(text).expanduser()
+    if path.suffix in (".yaml", ".yml"):
+        return StudyFolder.of(results, load_study(path).study.name)
+    if path.is_dir() and any(StudyFolder(path.absolute()).root.glob("*.json")):
+        return StudyFolder(path.absolute())
+    if "/" not in text and (folder := StudyFolder.of(results, text)).root.is_dir():
+        return folder
+    known = sorted(folder.name for folder in (results / "studies").glob("*") if folder.is_dir())
+    hint = nearest(text, known) if known else f": there are none under {results / 'studies'}"
+    raise StimuliError(f"`{text}` is no study{hint}. Next: hms study stimuli CONFIG makes one".replace("?. ", "? "))

@@ -18,9 +18,10 @@ from psychophysics.analysis.condition_model import (
 )
 from psychophysics.analysis.consistency import between_people, sequences, with_baselines
 from psychophysics.analysis.networks import NetworkQuestion, by_network, understanding_and_hms
+from psychophysics.config import CONDITIONS
 from psychophysics.errors import NotEstimable
 from psychophysics.exclusions import accepted, exclusions, pass_rates
-from psychophysics.responses import CONDITIONS, QUERY, UNIT, Responses
+from psychophysics.responses import QUERY, UNIT, Responses
 
 
 @dataclass(frozen=True)
@@ -117,7 +118,7 @@ def _numbers(responses: Responses, kept: list[str], but_catch: list[str]) -> Num
     everybody, study = responses.trials, responses.study
     trials = everybody[everybody["participant"].isin(kept)]
     main = summaries.main_trials(trials)
-    conditions = [condition for condition in CONDITIONS if condition in set(main["condition"])]
+    conditions: list[str] = [condition for condition in CONDITIONS if condition in set(main["condition"])]
     main = main.assign(order=main["condition"].map(conditions.index)).sort_values("order", kind="stable")
     rows, means = sequences(main), summaries.participant_means(main)
     baselines, networks = responses.baselines, responses.networks

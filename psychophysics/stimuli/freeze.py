@@ -5,6 +5,7 @@ from typing import Any, Literal
 
 from pydantic import ValidationError
 
+from psychophysics.catch_distractor import catch_distractors
 from psychophysics.config import StudyConfig
 from psychophysics.config_reader import parse_study
 from psychophysics.errors import StimuliError
@@ -58,10 +59,13 @@ def freeze(config: StudyConfig, folder: StudyFolder, command: str) -> Frozen:
     curation = _curated(config, folder, manifest, command)
     check_files(folder, manifest)
     assert curation.signature is not None
+    curated = {role: tuple(curation.with_role(role)) for role in ROLES}
+    if "none" in config.design.conditions:
+        catch_distractors(curated, manifest, config.study.seed)
     content: dict[str, Any] = {
         "study": config.study.name,
         "config": config.document(),
-        "curated": {role: curation.with_role(role) for role in ROLES},
+        "curated": curated,
         "signed_by": curation.signature.name,
         "manifest_sha256": file_sha256(folder.manifest),
     }

@@ -1,11 +1,33 @@
-"""Tables of responses by construction: every number of them is chosen by the test that asks."""
+"""Tables of responses by construction: every number of them is chosen by the test that asks. A drawn, frozen study."""
 
+import hashlib
+import shutil
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
+from PIL import Image
+
+from psychophysics.config import StudyConfig
+from psychophysics.config_reader import parse_study
+from psychophysics.stimuli.curation import ROLES, Curation, sign, write_curation
+from psychophysics.stimuli.files import document_sha256, file_sha256
+from psychophysics.stimuli.freeze import Frozen, freeze
+from psychophysics.stimuli.manifest import (
+    Controls,
+    Manifest,
+    NetworkRecord,
+    Picture,
+    PoolRecord,
+    QueryPair,
+    SetRecord,
+    UnitRecord,
+    write_manifest,
+)
+from psychophysics.study_folder import StudyFolder
 
 MakeTrials = Callable[..., pd.DataFrame]
 MakeParticipants = Callable[..., pd.DataFrame]
@@ -63,3 +85,132 @@ def make_participants() -> MakeParticipants:
         )
 
     return make
+
+
+DrawnStudy = tuple[Frozen, Manifest, StudyFolder]
+MakeDrawnStudy = Callable[..., DrawnStudy]
+
+
+@pytest.fixture(scope="session")
+def make_drawn_study() -> MakeDrawnStudy:
+    """A function: a frozen study in `results/studies/drawn` in well under a second, without any network.
+
+    Its pictures are drawn; all else is real: manifest, hashes, signed curation, freeze. The studied unit favours what
+    the left half of a picture holds: of a query pair the patch lies on the right of `maximum`, on the left of
+    `minimum`. Keyword arguments replace keys of the configuration's sections; `draw=False` makes no files and freezes
+    nothing on disk, for tests of large designs.
+    """
+    return lambda results, *, draw=True, **changes: _drawn_study(results, drawn_config(**changes), draw)
+
+
+@pytest.fixture(scope="session")
+def drawn_once(make_drawn_study: MakeDrawnStudy, tmp_path_factory: pytest.TempPathFactory) -> DrawnStudy:
+    """The drawn study without changes, only to be read."""
+    return make_drawn_study(tmp_path_factory.mktemp("results"))
+
+
+@pytest.fixture
+def drawn_study(drawn_once: DrawnStudy, tmp_path: Path) -> DrawnStudy:
+    """A copy of it in `tmp_path/studies/drawn`."""
+    frozen, manifest, folder = drawn_once
+    shutil.copytree(folder.root, tmp_path / "studies" / "drawn")
+    return frozen, manifest, StudyFolder.of(tmp_path, "drawn")
+
+
+def drawn_config(**changes: dict[str, Any]) -> StudyConfig:
+    """Four units, two image sets, five conditions, one participant a cell; two catch, one very easy and one easy."""
+    document: dict[str, Any] = {
+        "study": {"name": "drawn", "title": "Which image?", "seed": 11},
+        "networks": [
+            {"name": "net", "source": "drawn:none", "height": 60, "width": 60, "units": {"layers": ["conv"]}}
+        ],
+        "images": {"pool": "drawn"},
+        "design": {"ranked_sets": 2, "sets": 2, "participants_per_cell": 1},
+        "trials": {"main": 4, "catch": 2, "practice_very_easy": 1, "practice_easy": 1, "practice_attempts": 3},
+        "curation": {
+            "network": "net", "units": {"layers": ["conv"]}, "sets": 1, "very_easy": 1, "easy": 2, "catch": 2,
+        },
+        "exclusions": {"practice_attempts": 3, "catch_correct": 2},
+        "consent": {"version": "1", "paragraphs": ["You will see images.", "You may stop."], "contact": "a@lab.org"},
+        "analysis": {"equivalence_bound": 0.05},
+    }  # fmt: skip
+    for section, keys in changes.items():
+        document[section] = document.get(section, {}) | keys
+    return parse_study(document, "test")
+
+
+def _drawn_study(results: Path, config: StudyConfig, draw: bool) -> DrawnStudy:
+    folder = StudyFolder.of(results, config.study.name)
+    manifest = _drawn_manifest(config, folder, draw)
+    ids = [record.id for unit in manifest.candidates for record in unit.sets]
+    counts = {role: getattr(config.curation, role) for role in ROLES}
+    roles = dict(zip(ids, [role for role, count in counts.items() for _ in range(count)], strict=True))
+    curation = sign(Curation(roles=roles), manifest, "A. Person")
+    if draw:
+        write_manifest(folder, manifest)
+        write_curation(folder, curation, manifest)
+        return freeze(config, folder, "study.yaml"), manifest, folder
+    curated = {role: tuple(curation.with_role(role)) for role in ROLES}
+    frozen = Frozen(
+        study=config.study.name, time="", config=config.document(), curated=curated, signed_by="A. Person",
+        manifest_sha256="", sha256="",
+    )  # fmt: skip
+    return frozen, manifest, folder
+
+
+def _drawn_manifest(config: StudyConfig, folder: StudyFolder, draw: bool) -> Manifest:
+    curated = sum(getattr(config.curation, role) for role in ROLES)
+    units = [_drawn_unit(config, folder, channel, config.design.sets, draw) for channel in range(config.trials.main)]
+    candidates = [_drawn_unit(config, folder, 100 + index, 1, draw) for index in range(curated)]
+    network = NetworkRecord(source="drawn:none", identity="0" * 64, height=60, width=60, patch_side=24, strides=(8,))
+    return Manifest(
+        study=config.study.name, seed=config.study.seed, config_sha256=document_sha256(config.document()),
+        pool=PoolRecord(source="drawn", photographs=1, images=1, fingerprint="0" * 64), networks={"net": network},
+        units=tuple(units), candidates=tuple(candidates), regret=(),
+    )  # fmt: skip
+
+
+def _drawn_unit(config: StudyConfig, folder: StudyFolder, channel: int, sets: int, draw: bool) -> UnitRecord:
+    def picture(name: str, activation: float, place: tuple[int, int] | None = None) -> Picture:
+        file = f"stimuli/net/conv-{channel}/{name}.png"
+        source = f"photo-{channel}-{name.partition('-')[0]}#0"
+        sha256 = _draw(folder.root / file, source, name, place) if draw else name
+        return Picture(file=file, sha256=sha256, activation=activation, source=source, place=place)
+
+    def record(number: int) -> SetRecord:
+        pair = QueryPair(
+            base=picture(f"{number}-base", 2.0), minimum=picture(f"{number}-minimum", 1.0, (18, 0)),
+            maximum=picture(f"{number}-maximum", 3.0, (18, 34)), map=f"stimuli/net/conv-{channel}/{number}-map.csv",
+            map_sha256=_map(folder.root / f"stimuli/net/conv-{channel}/{number}-map.csv") if draw else "",
+            mode="exhaustive", evaluations=1, controls=Controls(),
+        )  # fmt: skip
+        references = {
+            condition: tuple(
+                picture(f"{number}-{condition}-{index}", 1.0)
+                for index in range(0 if condition == "none" else config.design.references)
+            )
+            for condition in config.design.conditions
+        }
+        return SetRecord(id=f"net/conv/{channel}/{number}", number=number, pair=pair, references=references)
+
+    records = tuple(record(number) for number in range(sets))
+    return UnitRecord(network="net", layer="conv", channel=channel, lowest=0.0, highest=3.0, sets=records)
+
+
+def _draw(path: Path, source: str, name: str, place: tuple[int, int] | None) -> str:
+    """A picture whose colours come from its source, with its name's hash as a pixel, and a grey patch."""
+    colours = hashlib.sha256(source.encode()).digest()
+    image = Image.new("RGB", (60, 60), tuple(colours[:3]))
+    image.paste(tuple(colours[3:6]), (0, 0, 30, 60))
+    if place is not None:
+        image.paste((128, 128, 128), (place[1], place[0], place[1] + 24, place[0] + 24))
+    image.putpixel((59, 59), tuple(hashlib.sha256((source + name).encode()).digest()[:3]))
+    path.parent.mkdir(parents=True, exist_ok=True)
+    image.save(path)
+    return file_sha256(path)
+
+
+def _map(path: Path) -> str:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("top,left,activation\n18,0,1.0\n18,34,3.0\n")
+    return file_sha256(path)

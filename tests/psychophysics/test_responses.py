@@ -39,7 +39,7 @@ def test_written_tables_are_read_back(tmp_path: Path, make_trials, make_particip
         ("rt_s", float("nan"), r"`rt_s`, row 2: empty must have a value"),
         ("rt_s", -0.1, "must be at least 0 s"),
         ("rt_s", float("inf"), "must be a finite number"),
-        ("condition", "optimized", "'optimized' must be one of synthetic, natural, mixed, blurred, none"),
+        ("condition", "optimized", "'optimized' must be one of natural, synthetic, mixed, blurred, none"),
         ("correct", "perhaps", "must be true or false"),
         ("correct", True, "but target is right and response left"),
         ("position", 0, "participant p, kind main, attempt 0, position 0 is there twice"),
