@@ -6,6 +6,7 @@ A folder of responses holds
     queries.csv        one row a query pair (`QUERIES`): its activations; optional
     baselines.csv      one row a query pair and baseline (`BASELINES`): what a simple strategy would answer; optional
     networks.csv       one row a network (`NETWORKS`) of a study over networks of a search; optional
+    comments.csv       one row a free text (`COMMENTS`), which may name its writer; optional
     study.json         what the frozen configuration fixed for the analysis; optional, see `Study`
 
 A unit is named by `network`, `layer` and `unit` together, a query pair by these and `image_set`.
@@ -83,6 +84,12 @@ NETWORKS: Columns = {
     "mse": Column("number", "its next-frame mean squared error", low=0, missing=True),
 }
 
+COMMENTS: Columns = {
+    "participant": _PARTICIPANT,
+    "question": Column("text", "which of the questions at the end"),
+    "text": Column("text", "what was written, unchanged: it may name its writer"),
+}
+
 
 @dataclass(frozen=True)
 class Study:
@@ -119,6 +126,7 @@ class Responses:
     queries: pd.DataFrame | None = None
     baselines: pd.DataFrame | None = None
     networks: pd.DataFrame | None = None
+    comments: pd.DataFrame | None = None
     study: Study = field(default_factory=Study)
 
 
@@ -163,6 +171,7 @@ def read_responses(folder: Path) -> Responses:
         ("queries", QUERIES, QUERY),
         ("baselines", BASELINES, ["baseline", *QUERY]),
         ("networks", NETWORKS, ["network"]),
+        ("comments", COMMENTS, ["participant", "question"]),
     ):
         if (folder / f"{name}.csv").exists():
             optional[name] = checked(_read(folder / f"{name}.csv"), columns, name)
@@ -173,7 +182,8 @@ def read_responses(folder: Path) -> Responses:
 
 def write_responses(responses: Responses, folder: Path) -> None:
     """Write the tables as CSV and study.json, each file whole or not at all."""
-    tables = {name: getattr(responses, name) for name in ("trials", "participants", "queries", "baselines", "networks")}
+    names = ("trials", "participants", "queries", "baselines", "networks", "comments")
+    tables = {name: getattr(responses, name) for name in names}
     for name, table in tables.items():
         if table is not None:
             with replacing(folder / f"{name}.csv") as temporary:
