@@ -1,0 +1,5 @@
+"""A study's data as a folder to publish, in the layout of Psych-DS (https://psych-ds.github.io, schema 1.5.1)."""
+
+from psychophysics.export.dataset import write_dataset
+
+__all__ = ["write_dataset"]
