@@ -17,11 +17,14 @@ def export(
     title: Annotated[str, typer.Option(help="name of the dataset; default: the study's")] = "",
     authors: Annotated[list[str] | None, typer.Option("--author", help="who made it; repeatable")] = None,
     license: Annotated[str, typer.Option(help="URL of the licence of the data")] = "",
+    comments: Annotated[
+        bool, typer.Option("--comments", help="free texts too: read them first, they may name people")
+    ] = False,
 ) -> None:
     """Write the answers of a study as a dataset to publish: Psych-DS layout, tidy CSV, data dictionary, README."""
     from psychophysics.export import write_dataset
     from psychophysics.export.dataset import Particulars
     from psychophysics.responses import read_responses
 
-    particulars = Particulars(title, authors or (), license)
+    particulars = Particulars(title, authors or (), license, comments)
     say(str(write_dataset(read_responses(study), out or study / "psych-ds", particulars)))

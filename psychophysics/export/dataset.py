@@ -25,11 +25,12 @@ CITATION = (
 
 @dataclass(frozen=True)
 class Particulars:
-    """What a dataset's description says beyond the data. `license`: best its URL; both may be left out."""
+    """What a dataset's description says beyond the data; `license`: best its URL. `comments`: with the free texts."""
 
     title: str = ""
     authors: Sequence[str] = ()
     license: str = ""
+    comments: bool = False
 
 
 def write_dataset(
@@ -40,7 +41,7 @@ def write_dataset(
     Args:
         responses: the checked tables. Only documented columns leave; people who withdrew are left out.
         out: folder; files of an earlier export are replaced, others stay. CHANGES.md keeps its earlier entries.
-        particulars: title, authors, licence.
+        particulars: title, authors, licence, whether free texts are published.
         further: path in `out` -> text of further documents, such as `documentation/preregistration.md`.
 
     Raises:
@@ -48,7 +49,7 @@ def write_dataset(
     """
     if out.exists() and (not out.is_dir() or (any(out.iterdir()) and not (out / "dataset_description.json").is_file())):
         raise StudyError(f"{out} is there and is no earlier export: give another folder with --out.")
-    tables = published_tables(responses)
+    tables = published_tables(responses, particulars.comments)
     stem = f"study-{_value(responses.study.name)}"
     for name, table in tables.items():
         data = out / "data" / f"{stem}_description-{name}_data.csv"

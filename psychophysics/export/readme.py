@@ -15,7 +15,9 @@ _ABOUT = {
     "queries": "one row a query pair: activations of its images",
     "baselines": "one row a query pair and simple strategy: what it would answer",
     "networks": "one row a network: human-model similarity (HMS) and next-frame error",
+    "comments": "one row a free text of a participant",
 }
+_FREE_TEXTS = {True: "It holds the free texts of participants as they wrote them.", False: "Nor are free texts."}
 
 
 def readme(responses: Responses, tables: Mapping[str, pd.DataFrame], stem: str, title: str) -> str:
@@ -55,8 +57,8 @@ Configuration: {frozen}. Bound for equivalence: {bound}. Limits of the exclusion
 
 ## Privacy
 
-Participants have random pseudonyms. No recruiter id, no network address, no time of day and no free text is in this
-dataset.
+Participants have random pseudonyms. No recruiter id, no network address and no time of day is in this dataset.
+{_FREE_TEXTS["comments" in tables]}
 {f"{withdrawn} withdrew consent; they are in none of the files." if withdrawn else "Nobody withdrew consent."}
 """
 

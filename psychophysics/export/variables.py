@@ -6,7 +6,7 @@ import pandas as pd
 
 from psychophysics.columns import Column, Columns
 from psychophysics.exclusions import exclusions
-from psychophysics.responses import BASELINES, NETWORKS, PARTICIPANTS, QUERIES, TRIALS, Responses
+from psychophysics.responses import BASELINES, COMMENTS, NETWORKS, PARTICIPANTS, QUERIES, TRIALS, Responses
 
 EXCLUSIONS: Columns = {
     "participant": PARTICIPANTS["participant"],
@@ -24,20 +24,24 @@ TABLES: Mapping[str, tuple[Columns, tuple[str, ...]]] = {
     "queries": (QUERIES, ("network", "layer", "unit", "image_set")),
     "baselines": (BASELINES, ("baseline", "network", "layer", "unit", "image_set")),
     "networks": (NETWORKS, ("network",)),
+    "comments": (COMMENTS, ("participant", "question")),
 }
 """Columns of each table, and those that name a row."""
 
 _KINDS = {"text": "text", "integer": "whole number", "number": "number", "truth": "True or False"}
 
 
-def published_tables(responses: Responses) -> dict[str, pd.DataFrame]:
-    """The tables with the columns of `TABLES` and no others; people who withdrew are in none of them."""
+def published_tables(responses: Responses, comments: bool = False) -> dict[str, pd.DataFrame]:
+    """The tables with the columns of `TABLES` and no others; people who withdrew are in none of them.
+
+    Free texts may name their writer: they are there only with `comments`.
+    """
     withdrawn = set(responses.participants.loc[responses.participants["withdrawn"], "participant"])
     excluded = exclusions(responses.trials, responses.participants, responses.study.thresholds)
     found: dict[str, pd.DataFrame] = {}
     for name, (columns, _) in TABLES.items():
         table = excluded if name == "exclusions" else getattr(responses, name)
-        if table is None:
+        if table is None or (name == "comments" and not comments):
             continue
         if "participant" in columns:
             table = table[~table["participant"].isin(withdrawn)]

@@ -93,7 +93,14 @@ def test_only_documented_columns_leave(responses: Responses, tmp_path: Path) -> 
     assert len(written) == 16
     for path in written:
         text = path.read_text(encoding="utf-8")
-        assert "5f1c2d3e" not in text and "prolific" not in text
+        assert "5f1c2d3e" not in text and "prolific" not in text and "Ann Smith" not in text
+
+
+def test_free_texts_leave_when_asked_for(responses: Responses, tmp_path: Path) -> None:
+    out = write_dataset(responses, tmp_path / "out", Particulars(comments=True))
+    assert "Ann Smith" in (out / "data" / "study-demostudy2_description-comments_data.csv").read_text()
+    assert "free texts of participants as they wrote them" in (out / "README.md").read_text()
+    assert problems(out) == []
 
 
 def test_again_is_the_same_and_changes_are_told(responses: Responses, tmp_path: Path) -> None:
