@@ -68,9 +68,11 @@ class NetworkSource(Section):
 
 
 class NetworkSection(NetworkSource):
-    """A network and its units under study."""
+    """A network and its units under study. `hms`, `mse`: what its search measured, where it comes from one."""
 
     units: UnitsSection
+    hms: float | None = Field(default=None, ge=-1, le=1)
+    mse: float | None = Field(default=None, ge=0)
 
 
 class ImagesSection(Section):

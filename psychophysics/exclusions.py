@@ -29,8 +29,9 @@ def exclusions(trials: pd.DataFrame, participants: pd.DataFrame, thresholds: Thr
     """One row for each rule that a finished participant breaks; columns `COLUMNS`, in the order of `participants`.
 
     `practice`: at most so many attempts, and the last one without an error. `catch`: so many catch trials correct.
-    `side`: so many main trials answered on the rarer side. `instruction`, `total`: time. Participants who did not
-    finish or withdrew are no exclusions; they are not in the result and not in `accepted`.
+    `side`: so many main trials answered on the rarer side; both only of those who came that far. `instruction`,
+    `total`: time. Participants who did not finish or withdrew are no exclusions; they are not in the result and not in
+    `accepted`.
     """
     groups = dict(iter(trials.groupby("participant")))
     rows: list[dict[str, object]] = []
@@ -74,6 +75,8 @@ def _by_answers(trials: pd.DataFrame, person: Mapping[Hashable, Any], limits: Th
     elif len(last) and not last["correct"].all():
         text = f"practice not passed: {int(last['correct'].sum())} of {len(last)} correct in attempt {attempts}"
         broken.append(_row("practice", attempts, limits.practice_attempts, text))
+    if broken and not trials["kind"].isin(["main", "catch"]).any():
+        return broken  # the study ended with the practice: no other trials were shown
     catch = trials[trials["kind"] == "catch"]
     correct = int(catch["correct"].sum())
     if correct < limits.catch_correct:

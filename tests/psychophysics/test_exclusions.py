@@ -79,3 +79,9 @@ def test_those_who_left_are_neither_excluded_nor_accepted(make_trials, make_part
     rates = pass_rates(participants, found).set_index("rule")
     assert rates.loc["catch"].to_dict() == {"broken": 1, "finished": 1, "passed": 0.0}
     assert rates.loc["total", "passed"] == 1.0
+
+
+def test_who_failed_practice_was_shown_nothing_else_and_breaks_no_further_rule(make_trials, make_participants) -> None:
+    practice = make_trials("p", "natural", [True, False], kind="practice", attempt=5)
+    found = exclusions(practice, make_participants({"p": "natural"}, practice_attempts=5))
+    assert list(found["rule"]) == ["practice"]
