@@ -12,6 +12,7 @@ import pandas as pd
 
 from psychophysics.columns import Columns, checked
 from psychophysics.config import StudyConfig
+from psychophysics.exclusions import Thresholds, exclusions
 from psychophysics.responses import (
     COMMENTS,
     NETWORKS,
@@ -100,6 +101,13 @@ class Session:
         return bool(last) and len(right) == len(last) and not all(right)
 
 
+def broken_rules(session: Session, limits: Thresholds) -> list[Row]:
+    """Rows of `psychophysics.exclusions.exclusions` for one participant; empty for somebody accepted or unfinished."""
+    trials = _table(session.trial_rows(), TRIALS)
+    broken = exclusions(trials, _table([session.participant_row()], PARTICIPANTS), limits)
+    return [{str(key): value for key, value in row.items()} for row in broken.to_dict("records")]
+
+
 def side_of(button: int) -> str:
     """Buttons are -3..-1 on the left, 1..3 on the right."""
     return "left" if button < 0 else "right"
@@ -138,7 +146,7 @@ def collect(
         baselines=baselines,
         networks=_networks(config),
         comments=checked(_table(comments, COMMENTS), COMMENTS, "comments"),
-        study=_study(frozen, config),
+        study=fixed_study(frozen, config),
     )
 
 
@@ -170,7 +178,8 @@ def _networks(config: StudyConfig) -> pd.DataFrame | None:
     return checked(_table(rows, NETWORKS), NETWORKS, "networks")
 
 
-def _study(frozen: Frozen, config: StudyConfig) -> Study:
+def fixed_study(frozen: Frozen, config: StudyConfig) -> Study:
+    """What the frozen configuration fixes for the analysis."""
     return Study(
         name=frozen.study,
         config_hash=frozen.sha256,
