@@ -2,6 +2,7 @@
 
 StudyError
 ├── StimuliError       a network, unit, image pool or stimulus that is missing, unfit or changed
+├── PageError          the page of participants is not built, or cannot be
 ├── ResponsesError     tables of responses that are missing or do not hold what their columns promise
 ├── DesignError        an analysis that does not fit the design of the data
 └── NotEstimable       a model or a quantity that these data do not determine
@@ -16,6 +17,10 @@ class StudyError(UsageError):
 
 class StimuliError(StudyError):
     """A network, unit, image pool or stimulus is missing, unfit or changed; the message names it."""
+
+
+class PageError(StudyError):
+    """The page of participants is not built, or cannot be; the message says what to install or type."""
 
 
 class ResponsesError(StudyError):
