@@ -126,8 +126,8 @@ class Responses:
     queries: pd.DataFrame | None = None
     baselines: pd.DataFrame | None = None
     networks: pd.DataFrame | None = None
-    study: Study = field(default_factory=Study)
     comments: pd.DataFrame | None = None
+    study: Study = field(default_factory=Study)
 
 
 def check_trials(trials: pd.DataFrame, columns: Columns = TRIALS) -> pd.DataFrame:
