@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from search.cli_options import say
+from search.paths import results_root
 
 app = typer.Typer()
 
@@ -28,3 +29,28 @@ def export(
 
     particulars = Particulars(title, authors or (), license, comments)
     say(str(write_dataset(read_responses(study), out or study / "psych-ds", particulars)))
+
+
+@app.command()
+def preregister(
+    study: Annotated[str, typer.Argument(metavar="STUDY", help="a frozen study: its name, folder or configuration")],
+    out: Annotated[Path | None, typer.Option(help="file; default: preregistration.md in the study's folder")] = None,
+    baseline: Annotated[float, typer.Option(help="assumed share correct of one condition, or at the lowest HMS")] = 0.6,
+    accuracies: Annotated[
+        list[float] | None, typer.Option("--accuracy", help="assumed of the other; repeatable; default: 0.67, 0.64")
+    ] = None,
+    slope: Annotated[float, typer.Option(help="assumed accuracy at the highest HMS less that at the lowest")] = 0.1,
+) -> None:
+    """Write the text to preregister a frozen study: hypotheses, design, exclusions, analysis, power, hashes."""
+    from psychophysics.export.preregistration import Assumptions, preregistration
+    from psychophysics.stimuli.files import written
+    from psychophysics.stimuli.freeze import open_frozen
+    from psychophysics.study_folder import find_study
+
+    folder = find_study(study, results_root())
+    frozen, manifest = open_frozen(folder)
+    text = preregistration(frozen, manifest, 0, Assumptions(baseline, accuracies or (0.67, 0.64), slope))
+    path = out or folder.root / "preregistration.md"
+    with written(path) as temporary:
+        temporary.write_text(text, encoding="utf-8")
+    say(str(path))

@@ -1,4 +1,7 @@
-"""A study's data as a folder to publish, in the layout of Psych-DS (https://psych-ds.github.io, schema 1.5.1)."""
+"""What a study hands on: its data as a folder to publish, in the layout of Psych-DS; its preregistration.
+
+Psych-DS: https://psych-ds.github.io, schema 1.5.1.
+"""
 
 from psychophysics.export.dataset import write_dataset
 
