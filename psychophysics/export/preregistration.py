@@ -97,8 +97,8 @@ def _hypotheses(config: StudyConfig) -> list[str]:
         found.append(f"What the references are makes no difference: accuracies in {names} differ by less than {bound}.")
     if not found:
         found.append(f"Accuracy in `{config.design.conditions[0]}` is above chance, 50 %.")
-    if len(config.networks) > 1:
-        found.append(f"Over {len(config.networks)} networks accuracy is correlated with human-model similarity (HMS).")
+    if n := len(_known_hms(config)):
+        found.append(f"Over {n} networks accuracy is correlated with human-model similarity (HMS).")
     return found
 
 
@@ -115,10 +115,20 @@ def _networks(config: StudyConfig, manifest: Manifest) -> list[dict[str, str]]:
                 "identity": record.identity[:16] if record else "unknown",
                 "size": f"{record.height} x {record.width}" if record else "unknown",
                 "steps": str(section.steps),
+                "hms": _figure(getattr(section, "hms", None)),
+                "mse": _figure(getattr(section, "mse", None)),
                 "units": f"{len(units)}: {', '.join(units)}" if section.name in studied else "curated trials only",
             }
         )
     return rows
+
+
+def _known_hms(config: StudyConfig) -> list[float]:
+    return [section.hms for section in config.networks if section.hms is not None]
+
+
+def _figure(value: float | None) -> str:
+    return "–" if value is None else f"{value:.4g}"
 
 
 def _formula(config: StudyConfig) -> str:
@@ -127,9 +137,12 @@ def _formula(config: StudyConfig) -> str:
 
 
 def _network_test(config: StudyConfig) -> str:
-    n = len(config.networks)
+    n = len(_known_hms(config))
+    if not n:
+        return "."
     if n < MIN_NETWORKS:
-        return f"; with {n} networks, fewer than {MIN_NETWORKS}, it cannot be said whether accuracy goes with HMS."
+        known = f"{n} networks of known HMS, fewer than {MIN_NETWORKS}"
+        return f"; with {known}, it cannot be said whether accuracy goes with HMS."
     return (
         f". Spearman's correlation of accuracy with HMS over the {n} networks, one value each, two-sided; p by "
         "permutation up to 8 networks, beyond by t."
@@ -159,7 +172,7 @@ def _power(config: StudyConfig, participants: int, assumed: Assumptions) -> str:
                 f"- {assumed.baseline:.1%} against {accuracy:.1%}, {n} participants a condition, one pair, "
                 f"uncorrected: power {found.power:.2f} ({found.low:.2f} to {found.high:.2f})."
             )
-    if len(config.networks) >= MIN_NETWORKS:
+    if len(_known_hms(config)) >= MIN_NETWORKS:
         lines.append(_power_over_networks(config, participants, assumed, settings))
     if len(lines) == 2:
         return "There is no comparison between conditions with 2 or more participants each: nothing was simulated."
@@ -167,12 +180,12 @@ def _power(config: StudyConfig, participants: int, assumed: Assumptions) -> str:
 
 
 def _power_over_networks(config: StudyConfig, participants: int, assumed: Assumptions, settings: dict[str, Any]) -> str:
-    n = len(config.networks)
-    units = config.trials.main // n
+    hms = _known_hms(config)
+    units = config.trials.main // len(config.networks)
     design = NetworkDesign(units=units, participants=participants, sets=config.design.sets)
-    found = simulate_network_power(np.arange(float(n)), assumed.baseline, assumed.slope, design, **settings)
+    found = simulate_network_power(np.array(hms), assumed.baseline, assumed.slope, design, **settings)
     return (
-        f"- Correlation with HMS over {n} networks of {units} units, HMS evenly spaced, accuracy rising from "
+        f"- Correlation with HMS over {len(hms)} networks of {units} units each, accuracy rising linearly from "
         f"{assumed.baseline:.1%} to {assumed.baseline + assumed.slope:.1%}, networks alike beside that: power "
         f"{found.power:.2f} ({found.low:.2f} to {found.high:.2f})."
     )

@@ -28,7 +28,9 @@ def responses(make_participants: Callable[..., pd.DataFrame]) -> Responses:
         check_participants(people, trials),
         queries.assign(**activations),
         queries.assign(baseline="variance", correct=0.5),
-        pd.DataFrame({"network": ["simulated"], "hms": [0.12], "mse": [np.nan]}),
-        pd.DataFrame([{"participant": "natural-001", "question": "strategy", "text": "I, Ann Smith, looked at edges"}]),
-        Study("demo-study 2", "ab" * 32, 0.05, 7, {"total_seconds": [90, 900]}),
+        networks=pd.DataFrame({"network": ["simulated"], "hms": [0.12], "mse": [np.nan]}),
+        comments=pd.DataFrame(
+            [{"participant": "natural-001", "question": "strategy", "text": "I, Ann Smith, looked at edges"}]
+        ),
+        study=Study("demo-study 2", "ab" * 32, 0.05, 7, {"total_seconds": [90, 900]}),
     )

@@ -118,8 +118,10 @@ def test_power_of_the_papers_design(make_drawn_study, tmp_path: Path) -> None:
 def test_networks_are_a_factor_and_their_question_has_a_power_or_no_answer(make_drawn_study, tmp_path: Path) -> None:
     frozen, manifest, _ = make_drawn_study(tmp_path, draw=False, trials={"main": 36})
 
+    hms = [-0.02, 0.05, 0.06, 0.11, 0.1234, 0.2]
+
     def text(count: int) -> str:
-        networks = [frozen.config["networks"][0] | {"name": f"net{i}"} for i in range(count)]
+        networks = [frozen.config["networks"][0] | {"name": f"net{i}", "hms": hms[i]} for i in range(count)]
         config = frozen.config | {"networks": networks, "curation": frozen.config["curation"] | {"network": "net0"}}
         made = preregistration(frozen.model_copy(update={"config": config}), manifest, 0, NO_POWER)
         return re.sub(r"\s+", " ", made)
@@ -128,13 +130,13 @@ def test_networks_are_a_factor_and_their_question_has_a_power_or_no_answer(make_
     assert "**H3.** Over 6 networks accuracy is correlated with human-model similarity" in six
     assert "+ (1 | network)`" in six and "HMS over the 6 networks, one value each" in six
     found = simulate_network_power(
-        np.arange(6.0), 0.6, 0.1, NetworkDesign(units=6, participants=10, sets=2), seed=frozen.config["study"]["seed"]
+        np.array(hms), 0.6, 0.1, NetworkDesign(units=6, participants=10, sets=2), seed=frozen.config["study"]["seed"]
     )
-    assert "over 6 networks of 6 units, HMS evenly spaced, accuracy rising from 60.0% to 70.0%" in six
+    assert "over 6 networks of 6 units each, accuracy rising linearly from 60.0% to 70.0%" in six
     assert f"power {found.power:.2f} ({found.low:.2f} to {found.high:.2f})" in six
     three = text(3)
-    assert "with 3 networks, fewer than 6, it cannot be said whether accuracy goes with HMS" in three
-    assert "evenly spaced" not in three
+    assert "with 3 networks of known HMS, fewer than 6, it cannot be said whether accuracy goes with HMS" in three
+    assert "rising linearly" not in three and "| 0.1234 |" in six and "| -0.02 |" in three
 
 
 def test_the_command_writes_it_and_refuses_a_study_that_is_not_frozen(drawn_study, monkeypatch) -> None:
