@@ -40,7 +40,7 @@ class LiveServer(ThreadingMixIn, TCPServer):
         try:
             super().__init__(cast(Any, address[:2]), Handler)
         except (OSError, OverflowError) as error:
-            raise UsageError(_refusal(host, port, error)) from None
+            raise UsageError(why_not_bound(host, port, error)) from None
 
     @property
     def address(self) -> str:
@@ -147,7 +147,8 @@ class Handler(BaseHTTPRequestHandler):
         """Nothing: an address may hold the token."""
 
 
-def _refusal(host: str, port: int, error: OSError | OverflowError) -> str:
+def why_not_bound(host: str, port: int, error: OSError | OverflowError) -> str:
+    """Why a server cannot listen there, and what to type instead."""
     number = getattr(error, "errno", None)
     if number == errno.EADDRINUSE:
         return f"port {port} of {host} is taken by another program; take another: --port {port + 1}, or any: --port 0"

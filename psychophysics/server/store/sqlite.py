@@ -80,6 +80,9 @@ class SqliteStore:
                 "Next: restore the frozen study they belong to, or move the file away"
             )
 
+    def __str__(self) -> str:
+        return str(self._path)
+
     def join(self, newcomer: Newcomer, choose: Choose, now: float) -> Participant:
         """See `AnswerStore`."""
         with self._transaction():

@@ -1,0 +1,96 @@
+"""The study server's secrets, and what is made with them: session tokens, pseudonyms, withdrawal codes, image names.
+
+They lie in `secrets.json` of the study's folder, so that tokens and codes hold when the server starts again. Who has
+only the store of answers can make none of these, and cannot link a recruiter's id to answers.
+"""
+
+import base64
+import hashlib
+import hmac
+import json
+import secrets
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+from psychophysics.errors import StudyError
+from search.mongod.folder import write_private
+
+_ALPHABET = str.maketrans("ABCDEFGHIJKLMNOPQRSTUVWXYZ234567", "0123456789ABCDEFGHJKMNPQRSTVWXYZ")  # none alike
+
+
+@dataclass(frozen=True)
+class Secrets:
+    """`key` signs and names, `salt` is that of recruiters' hashes, `admin_token` opens the admin page."""
+
+    key: str = field(repr=False)
+    salt: str = field(repr=False)
+    admin_token: str = field(repr=False)
+
+    def token(self, participant: str) -> str:
+        """The session token of a participant: always the same, so that a page may begin again with it."""
+        return f"{participant}.{self._made('token', participant, 24)}"
+
+    def participant_of(self, token: str) -> str | None:
+        """Whose token this is; None: nobody's."""
+        participant = token.partition(".")[0]
+        right = hmac.compare_digest(self.token(participant).encode(), token.encode("utf-8", "replace"))
+        return participant if right else None
+
+    def pseudonym(self, recruiter: str) -> str:
+        """The pseudonym of a recruiter's id: without the key it cannot be told from a random one."""
+        return self._digest("pseudonym", recruiter).hex()[:32]
+
+    def recruiter_hash(self, recruiter: str) -> str:
+        """The salted hash by which a recruiter's id is known again."""
+        return hashlib.sha256(f"{self.salt}\0{recruiter}".encode()).hexdigest()
+
+    def withdrawal_code(self, participant: str) -> str:
+        """16 characters, such as `7K2M-...`, that erase a participant's answers: 80 bits."""
+        text = base64.b32encode(self._digest("withdrawal", participant)[:10]).decode().translate(_ALPHABET)
+        return "-".join(text[i : i + 4] for i in range(0, 16, 4))
+
+    def withdrawal_hash(self, code: str) -> str:
+        """By which a code is known; small letters, spaces, O for 0, I and L for 1 are forgiven."""
+        plain = "".join(letter for letter in code.upper() if letter.isalnum())
+        return self._made("code", plain.replace("O", "0").replace("I", "1").replace("L", "1"), 32)
+
+    def image_name(self, file: str) -> str:
+        """The name of a picture for browsers; it tells nothing about the picture."""
+        return self._digest("image", file).hex()[:24]
+
+    def is_admin(self, token: str) -> bool:
+        """Whether this is the admin token."""
+        return hmac.compare_digest(self.admin_token.encode(), token.encode("utf-8", "replace"))
+
+    def _digest(self, purpose: str, text: str) -> bytes:
+        return hmac.digest(self.key.encode(), f"{purpose}\0{text}".encode("utf-8", "replace"), "sha256")
+
+    def _made(self, purpose: str, text: str, length: int) -> str:
+        return base64.urlsafe_b64encode(self._digest(purpose, text)).decode().rstrip("=")[:length]
+
+
+def read_secrets(path: Path, *, answers: Path) -> Secrets:
+    """The secrets of a study; made when the first server starts.
+
+    Args:
+        path: of the file, which only its owner can read.
+        answers: the store of a study that has begun; its participants need the secrets with which it began.
+
+    Raises:
+        StudyError: the file is damaged, others can read it, or it is gone although there are answers.
+    """
+    if not path.exists():
+        if answers.exists():
+            raise StudyError(
+                f"{path} is missing, but {answers} holds answers: without its keys nobody could go on or withdraw. "
+                "Next: restore it from a copy"
+            )
+        made = Secrets(*(secrets.token_urlsafe(32) for _ in range(3)))
+        write_private(path, json.dumps(asdict(made), indent=1))
+        return made
+    if mode := path.stat().st_mode & 0o077:
+        raise StudyError(f"{path} can be read by others (mode {mode:03o} for them). Next: chmod 600 {path}")
+    try:
+        return Secrets(**json.loads(path.read_text(encoding="utf-8")))
+    except (ValueError, TypeError):
+        raise StudyError(f"{path} is damaged. Next: restore it from a copy") from None

@@ -1,0 +1,132 @@
+"""`hms study serve`: a frozen study on a port of this machine, until Ctrl-C."""
+
+import signal
+import socket
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import uvicorn
+from fastapi import FastAPI
+
+from psychophysics.errors import PageError, StudyError
+from psychophysics.page_build import built_page
+from psychophysics.server.app import make_app
+from psychophysics.server.keys import read_secrets
+from psychophysics.server.running import RESERVED_SECONDS, RunningStudy
+from psychophysics.server.store.opening import open_answers
+from psychophysics.stimuli.freeze import open_frozen
+from psychophysics.study_folder import StudyFolder
+from search.errors import UsageError
+from search.serve.server import why_not_bound
+
+PROLIFIC = "?PROLIFIC_PID={{%PROLIFIC_PID%}}&STUDY_ID={{%STUDY_ID%}}&SESSION_ID={{%SESSION_ID%}}"
+FAREWELL_SECONDS = 5
+
+
+@dataclass(frozen=True)
+class ServeOptions:
+    """How a study is served.
+
+    Attributes:
+        host, port: to listen on; port 0: any that is free.
+        public_url: the address that participants open, where a reverse proxy stands before the server.
+        store: see `open_answers`.
+        reservation: how long a place is kept for somebody who is not seen any more, seconds.
+    """
+
+    host: str = "127.0.0.1"
+    port: int = 8000
+    public_url: str | None = None
+    store: str | None = None
+    reservation: float = RESERVED_SECONDS
+
+
+def serve_study(folder: StudyFolder, options: ServeOptions, say: Callable[[str], None]) -> None:
+    """Serve until Ctrl-C or SIGTERM, which end in KeyboardInterrupt once requests under way are answered.
+
+    Args:
+        folder: of the study.
+        options: how.
+        say: prints a line.
+
+    Raises:
+        StimuliError: the study is not frozen, or its files are not those that were frozen.
+        UsageError: the port is taken, or a wrong address.
+        StoreError: the store cannot be used.
+    """
+    frozen, manifest = open_frozen(folder)
+    page, why_none = _page()
+    secrets = read_secrets(folder.secrets, answers=folder.answers)
+    with _listening(options.host, options.port) as listener:
+        store = open_answers(folder, frozen, options.store)
+        try:
+            study = RunningStudy(folder, frozen, manifest, store, secrets, options.reservation)
+            url = _url(options, listener)
+            for line in _told(study, url):
+                say(line)
+            if why_none:
+                say(why_none)
+            say("Ctrl-C ends this; nothing that was answered is lost")
+            for number in (signal.SIGTERM, signal.SIGHUP):  # uvicorn raises again what it was ended by
+                signal.signal(number, signal.default_int_handler)
+            uvicorn.Server(uvicorn_config(make_app(study, page))).run(sockets=[listener])
+            raise StudyError("the server ended by itself; its last lines say why")
+        finally:
+            store.close()
+
+
+def uvicorn_config(app: FastAPI) -> uvicorn.Config:
+    """No log of requests, which would hold addresses; behind a proxy on this machine the sender is whom it names."""
+    return uvicorn.Config(
+        app,
+        lifespan="off",
+        log_level="warning",
+        access_log=False,
+        server_header=False,
+        timeout_graceful_shutdown=FAREWELL_SECONDS,
+    )
+
+
+def _listening(host: str, port: int) -> socket.socket:
+    try:
+        family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+    except socket.gaierror as error:
+        raise UsageError(f"--host is {host!r}, which is no address of this machine: {error.strerror}") from None
+    listener = socket.socket(family, socket.SOCK_STREAM)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind(address)
+        listener.listen(256)
+    except (OSError, OverflowError) as error:
+        listener.close()
+        raise UsageError(why_not_bound(host, port, error)) from None
+    return listener
+
+
+def _url(options: ServeOptions, listener: socket.socket) -> str:
+    if options.public_url is None:
+        shown = f"[{options.host}]" if ":" in options.host else options.host
+        return f"http://{shown}:{listener.getsockname()[1]}"
+    if not options.public_url.startswith(("https://", "http://")):
+        raise UsageError(
+            f"--public-url is {options.public_url!r}: it begins with https://, such as https://study.lab.org"
+        )
+    return options.public_url.rstrip("/")
+
+
+def _page() -> tuple[Path | None, str | None]:
+    """The built page; or None and why there is none: the other addresses work without it."""
+    try:
+        return built_page(), None
+    except PageError as error:
+        return None, str(error)
+
+
+def _told(study: RunningStudy, url: str) -> list[str]:
+    design, kind = study.config.design, study.config.recruitment.kind
+    count = len(design.conditions) * design.sets * design.participants_per_cell
+    lines = [f"`{study.frozen.study}`, frozen as {study.frozen.sha256[:12]}, {count} places; answers: {study.store}"]
+    lines.append(f"participants: {url}/" + (PROLIFIC if kind == "prolific" else ""))
+    lines.append(f"withdrawal:   {url}/withdraw")
+    return [*lines, f"admin:        {url}/admin#token={study.secrets.admin_token}"]

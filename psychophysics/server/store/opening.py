@@ -1,0 +1,22 @@
+"""The store that a person means by `--store`."""
+
+from psychophysics.server.store.contract import AnswerStore
+from psychophysics.server.store.sqlite import SqliteStore
+from psychophysics.stimuli.freeze import Frozen
+from psychophysics.study_folder import StudyFolder
+
+
+def open_answers(folder: StudyFolder, frozen: Frozen, store: str | None = None) -> AnswerStore:
+    """Open the answers of a study; an empty store is made where there is none.
+
+    Args:
+        folder: of the study.
+        frozen: the study.
+        store: a MongoDB URI without a password, or a file that holds one; None: `answers.sqlite` in the folder.
+
+    Raises:
+        StimuliError: the store holds answers to another frozen study.
+        UsageError: neither URI nor file, or a password where others could read it.
+        StoreError: it cannot be used.
+    """
+    return SqliteStore(folder.answers, frozen.sha256)
