@@ -1,5 +1,6 @@
 """A drawn study on a real server in this process, on a real socket; a participant's side of HTTP."""
 
+import os
 import socket
 import threading
 import time
@@ -19,6 +20,7 @@ from psychophysics.server.serve import uvicorn_config
 from psychophysics.server.store.opening import open_answers
 from psychophysics.session_plan import Place, PlannedTrial, session_plan
 from psychophysics.study_folder import StudyFolder
+from search.mongod import embedded_server
 
 VIEWPORT = {"width": 1440, "height": 900}
 
@@ -113,6 +115,14 @@ class Served:
 
 
 Serve = Callable[..., Served]
+
+
+@pytest.fixture(scope="session")
+def mongo_uri(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A real `mongod`."""
+    given = os.environ.get("HMS_TEST_MONGOD")
+    with embedded_server(tmp_path_factory.mktemp("mongod"), Path(given) if given else None) as uri:
+        yield uri
 
 
 @pytest.fixture

@@ -1,20 +1,26 @@
+import uuid
 from collections.abc import Callable, Iterator
 
 import pytest
 
 from psychophysics.server.store.contract import AnswerStore, Newcomer
+from psychophysics.server.store.mongo import MongoStore
 from psychophysics.server.store.sqlite import SqliteStore
 
 OpenStore = Callable[..., AnswerStore]
 
 
-@pytest.fixture(params=["sqlite"])
+@pytest.fixture(params=["sqlite", "mongo"])
 def open_store(request, tmp_path) -> Iterator[OpenStore]:
     """A function that opens the test's store, as often as wanted: each is another connection."""
-    stores = []
+    stores: list[AnswerStore] = []
+    study = uuid.uuid4().hex
 
-    def open_one(study: str = "a" * 64) -> AnswerStore:
-        stores.append(SqliteStore(tmp_path / "answers.sqlite", study))
+    def open_one(sha256: str = "a" * 64) -> AnswerStore:
+        if request.param == "sqlite":
+            stores.append(SqliteStore(tmp_path / "answers.sqlite", sha256))
+        else:
+            stores.append(MongoStore.open(request.getfixturevalue("mongo_uri"), study, sha256))
         return stores[-1]
 
     yield open_one
