@@ -19,11 +19,12 @@ Fraction = Annotated[float, Field(gt=0, le=1)]
 
 
 class StudySection(Section):
-    """What the study is called and the seed of all its random choices."""
+    """What the study is called and the seed of all its random choices. `search`: whose networks it compares, if any."""
 
     name: str = Field(pattern=NAME_PATTERN)
     title: str = ""
     seed: int = Field(default=0, ge=0)
+    search: str | None = None
 
 
 class UnitsSection(Section):

@@ -10,13 +10,14 @@ from rich.console import Console
 from search.cli_options import say
 from search.cli_stimuli import app as stimuli_app
 from search.cli_study_export import app as export_app
+from search.cli_study_networks import app as networks_app
 from search.cli_study_page import app as page_app
 from search.cli_study_server import app as server_app
 from search.errors import UsageError
 
 app = typer.Typer(no_args_is_help=True)
-app.registered_commands += stimuli_app.registered_commands + export_app.registered_commands
-app.registered_commands += page_app.registered_commands + server_app.registered_commands
+for part in (stimuli_app, networks_app, page_app, server_app, export_app):
+    app.registered_commands += part.registered_commands
 
 Json = Annotated[bool, typer.Option("--json", help="print JSON")]
 

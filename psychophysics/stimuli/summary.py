@@ -4,12 +4,14 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from psychophysics.stimuli.curation import accepted_sets
 from psychophysics.stimuli.manifest import Manifest, UnitRecord
 from psychophysics.study_folder import StudyFolder
 
 
 def summary(manifest: Manifest, folder: StudyFolder, command: str) -> str:
     """Counts, controls, regret of the patch search, what synthesis reached, and the next command."""
+    then = "freeze" if accepted_sets(folder) else "curate"
     pool = manifest.pool
     lines = [
         f"pool: {pool.images} images of {pool.photographs} photographs",
@@ -20,7 +22,7 @@ def summary(manifest: Manifest, folder: StudyFolder, command: str) -> str:
         *_synthesis(manifest.units),
         f"contact sheets: {folder.root}/stimuli/*/*/sheet.png",
         str(folder.manifest),
-        f"next: hms study curate {command}",
+        f"next: hms study {then} {command}",
     ]
     return "\n".join(lines)
 
