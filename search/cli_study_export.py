@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from search.cli_options import say
+from search.cli_study_server import Store, Study
 from search.paths import results_root
 
 app = typer.Typer()
@@ -33,24 +34,33 @@ def export(
 
 @app.command()
 def preregister(
-    study: Annotated[str, typer.Argument(metavar="STUDY", help="a frozen study: its name, folder or configuration")],
+    study: Study,
     out: Annotated[Path | None, typer.Option(help="file; default: preregistration.md in the study's folder")] = None,
     baseline: Annotated[float, typer.Option(help="assumed share correct of one condition, or at the lowest HMS")] = 0.6,
     accuracies: Annotated[
         list[float] | None, typer.Option("--accuracy", help="assumed of the other; repeatable; default: 0.67, 0.64")
     ] = None,
     slope: Annotated[float, typer.Option(help="assumed accuracy at the highest HMS less that at the lowest")] = 0.1,
+    store: Store = None,
 ) -> None:
     """Write the text to preregister a frozen study: hypotheses, design, exclusions, analysis, power, hashes."""
-    from psychophysics.export.preregistration import Assumptions, preregistration
-    from psychophysics.stimuli.files import written
-    from psychophysics.stimuli.freeze import open_frozen
+    from psychophysics.export.preregistration import Assumptions, write_preregistration
     from psychophysics.study_folder import find_study
 
-    folder = find_study(study, results_root())
-    frozen, manifest = open_frozen(folder)
-    text = preregistration(frozen, manifest, 0, Assumptions(baseline, accuracies or (0.67, 0.64), slope))
-    path = out or folder.root / "preregistration.md"
-    with written(path) as temporary:
-        temporary.write_text(text, encoding="utf-8")
-    say(str(path))
+    assumptions = Assumptions(baseline, accuracies or (0.67, 0.64), slope)
+    say(str(write_preregistration(find_study(study, results_root()), store, assumptions, out)))
+
+
+@app.command()
+def replay(
+    study: Study,
+    participant: Annotated[str, typer.Argument(help="pseudonym, or how it begins")],
+    trial: Annotated[str | None, typer.Argument(help="main-07, practice-1-0, instruction; default: list them")] = None,
+    out: Annotated[Path | None, typer.Option(help="file; default: replays/PARTICIPANT-TRIAL.html of the study")] = None,
+    store: Store = None,
+) -> None:
+    """Show a trial as a participant saw it: one HTML page with the screen, the answer, activations and patches."""
+    from psychophysics.replay import replay_trial
+    from psychophysics.study_folder import find_study
+
+    say(replay_trial(find_study(study, results_root()), store, participant, trial, out))

@@ -15,8 +15,11 @@ from psychophysics.analysis.networks import MIN_NETWORKS
 from psychophysics.config import StudyConfig
 from psychophysics.network_power import NetworkDesign, simulate_network_power
 from psychophysics.power import MIN_SIMULATIONS, PowerDesign, simulate_power
-from psychophysics.stimuli.freeze import Frozen
+from psychophysics.server.store.opening import open_answers
+from psychophysics.stimuli.files import written
+from psychophysics.stimuli.freeze import Frozen, open_frozen
 from psychophysics.stimuli.manifest import Manifest
+from psychophysics.study_folder import StudyFolder
 
 HERE = Path(__file__).parent
 SECRET = ("completion_code", "completion_url")  # whoever knows them is paid
@@ -70,6 +73,26 @@ def preregistration(frozen: Frozen, manifest: Manifest, joined: int, assumptions
         keep_trailing_newline=True,
     )  # fmt: skip
     return environment.get_template("preregistration.md.j2").render(context)
+
+
+def write_preregistration(folder: StudyFolder, store: str | None, assumptions: Assumptions, out: Path | None) -> Path:
+    """Write it to `out`, or to `preregistration.md` in the study's folder; says how many people have begun already.
+
+    Raises:
+        StimuliError: the study is not frozen, or what was frozen has changed.
+        StudyError: assumptions outside their range.
+        StoreError: the store cannot be used.
+    """
+    frozen, manifest = open_frozen(folder)
+    joined = 0
+    if store is not None or folder.answers.is_file():
+        answers = open_answers(folder, frozen, store)
+        joined = len(answers.participants())
+        answers.close()
+    path = out or folder.root / "preregistration.md"
+    with written(path) as temporary:
+        temporary.write_text(preregistration(frozen, manifest, joined, assumptions), encoding="utf-8")
+    return path
 
 
 def public_document(config: StudyConfig) -> dict[str, Any]:
