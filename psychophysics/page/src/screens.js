@@ -6,7 +6,7 @@ import { continueButton } from "./plugins/continue_button.js";
 /** Resolves with true (agreed) or false. */
 export async function consent(place, study) {
   const { title, paragraphs, contact } = study.consent;
-  const { button: agree, pressed } = continueButton("I agree");
+  const { button: agree, pressed } = continueButton("I agree", { asleep: 0 });
   const decline = h("button", { type: "button", class: "quiet" }, "I do not agree");
   show(place,
     h("div", { class: "screen text" },
@@ -47,7 +47,7 @@ export function done(place, study, session, state, onAnother) {
         h("h2", {}, "Withdrawal code"),
         h("p", {}, h("code", { id: "withdrawal-code" }, session.withdrawal_code), copyButton(session.withdrawal_code)),
         h("p", {}, "Keep this code if you may want your answers erased later: enter it ",
-          h("a", { href: "/withdraw", target: "_blank", rel: "noopener" }, "on this page"), ". Nobody else has it.")),
+          h("a", { href: "/withdraw", target: "_blank", rel: "noopener" }, "on this page"), ". It is shown only here.")),
       h("p", {}, "Questions: ", study.consent.contact),
       onAnother && h("p", {}, h("button", { type: "button", class: "quiet", onclick: onAnother }, "Start for another participant"))));
 }

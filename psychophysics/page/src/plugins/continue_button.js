@@ -1,16 +1,19 @@
-// The button that goes on. It is deaf for a moment, so that the second click of a double click does not press it.
+// The button that goes on. It wakes up after a moment, so that the second click of a double click does not press it.
 
 import { h } from "../dom.js";
 
-const DEAF_MS = 250;
+const ASLEEP_MS = 250;
 
-/** {button, pressed}: `pressed` resolves once, when it was pressed with the mouse, Enter or Space. */
-export function continueButton(text = "Continue") {
-  const button = h("button", { type: "button", class: "continue" }, text);
-  const from = performance.now() + DEAF_MS;
+/** {button, pressed}: `pressed` resolves once, when it was pressed with the mouse, Enter or Space. `focus`: it takes
+ * the focus as soon as it can be pressed. */
+export function continueButton(text = "Continue", { focus = false, asleep = ASLEEP_MS } = {}) {
+  const button = h("button", { type: "button", class: "continue", disabled: asleep > 0 }, text);
+  setTimeout(() => {
+    button.disabled = false;
+    if (focus) button.focus();
+  }, asleep);
   const pressed = new Promise((resolve) => {
-    button.addEventListener("click", (event) => {
-      if (event.timeStamp < from) return;
+    button.addEventListener("click", () => {
       button.disabled = true;
       resolve();
     });

@@ -36,7 +36,7 @@ export class Instructions {
 
   async #page(display, content, page, of, trouble, onShown) {
     const last = page === of - 1;
-    const { button: next, pressed } = continueButton(last ? "Start" : "Next");
+    const { button: next, pressed } = continueButton(last ? "Start" : "Next", { focus: true });
     const back = h("button", { type: "button", class: "quiet" }, "Back");
     const navigation = h("nav", { "aria-label": "Pages of the instructions" },
       page > 0 && back, h("span", {}, `Page ${page + 1} of ${of}`), next);

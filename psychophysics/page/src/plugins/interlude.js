@@ -17,7 +17,7 @@ export class Interlude {
 
   /** Ends after Continue. */
   async trial(display, { title, paragraphs }, onLoad) {
-    const { button, pressed } = continueButton();
+    const { button, pressed } = continueButton("Continue", { focus: true });
     const words = [heading(title), ...paragraphs.map((text) => h("p", {}, text))];
     show(display, h("div", { class: "screen" }, h("div", { class: "centred" }, ...words, button)));
     onLoad();

@@ -90,16 +90,15 @@ function firstChoice(screen) {
 }
 
 async function betweenTrials(display, progress) {
-  const { button, pressed } = continueButton();
+  const { button, pressed } = continueButton("Continue", { focus: true });
   show(display, h("div", { class: "screen" }, progressHeader(progress), h("div", { class: "centred" }, button)));
-  button.focus();
   await pressed;
 }
 
 async function feedbackOf(confirmed, layout, button) {
   const { feedback } = await confirmed;
   if (!feedback) return; // It was given before the page was loaded again.
-  const { button: next, pressed } = continueButton();
+  const { button: next, pressed } = continueButton("Continue", { focus: true });
   const right = feedback.target_side;
   layout.querySelector(`[data-side="${right}"]`).classList.add("target");
   layout.querySelector(`[data-button="${button}"]`).classList.add("chosen");
@@ -107,6 +106,5 @@ async function feedbackOf(confirmed, layout, button) {
   const verdict = h("p", { class: feedback.correct ? "verdict right" : "verdict wrong", role: "status" },
     h("strong", {}, words), ` The ${right} image is more favored.`);
   layout.querySelector(".scale").replaceWith(h("div", { class: "feedback" }, verdict, next));
-  next.focus();
   await pressed;
 }
