@@ -101,7 +101,7 @@ function answering(example, counts) {
     h("div", { class: "explained-buttons" },
       h("div", {}, buttons(["3", "2", "1"]), h("p", {}, "the left image")),
       h("div", {}, buttons(["1", "2", "3"]), h("p", {}, "the right image"))),
-    h("p", {}, h("strong", {}, "3"), " very confident · ", h("strong", {}, "2"), " somewhat confident · ",
+    h("p", {}, h("strong", {}, "3"), " very sure · ", h("strong", {}, "2"), " somewhat sure · ",
       h("strong", {}, "1"), " unsure. There is always one correct answer: if you do not know, choose the more likely one."),
     h("p", {}, "You can also press the keys 1 to 6, from the leftmost button to the rightmost, and Enter to continue."),
     h("p", {}, practice, " Please answer without long breaks."));

@@ -6,9 +6,9 @@ import { decoded, fitShape, trialLayout } from "../pictures.js";
 import { progressHeader } from "../progress.js";
 import { continueButton } from "./continue_button.js";
 
-/** Buttons from left to right, as they are stored: -3 = left image, very confident; 1 = right image, unsure. */
+/** Buttons from left to right, as they are stored: -3 = left image, very sure; 1 = right image, unsure. */
 export const BUTTONS = [-3, -2, -1, 1, 2, 3];
-const CONFIDENCE = { 1: "unsure", 2: "somewhat confident", 3: "very confident" };
+const CONFIDENCE = { 1: "unsure", 2: "somewhat sure", 3: "very sure" };
 
 export class OcclusionTrial {
   static info = {
@@ -41,7 +41,7 @@ export class OcclusionTrial {
       question,
       left: buttonRow("left", BUTTONS.slice(0, 3)),
       right: buttonRow("right", BUTTONS.slice(3)),
-      extra: h("p", { class: "scale" }, "3 = very confident · 2 = somewhat confident · 1 = unsure"),
+      extra: h("p", { class: "scale" }, "3 = very sure · 2 = somewhat sure · 1 = unsure"),
     });
     const screen = h("div", { class: "screen waiting" }, progressHeader(progress), layout);
     show(display, screen);
@@ -104,7 +104,7 @@ async function feedbackOf(confirmed, layout, button) {
   layout.querySelector(`[data-button="${button}"]`).classList.add("chosen");
   const words = feedback.correct ? "✓ Correct." : "✗ Not correct.";
   const verdict = h("p", { class: feedback.correct ? "verdict right" : "verdict wrong", role: "status" },
-    h("strong", {}, words), ` The ${right} image is more favored.`);
+    h("strong", {}, words), ` It is the ${right} image.`);
   layout.querySelector(".scale").replaceWith(h("div", { class: "feedback" }, verdict, next));
   await pressed;
 }
