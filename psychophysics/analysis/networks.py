@@ -41,11 +41,13 @@ def by_network(trials: pd.DataFrame, networks: pd.DataFrame) -> pd.DataFrame:
 
 
 def understanding_and_hms(table: pd.DataFrame) -> NetworkQuestion:
-    """The question for the mean accuracy over conditions of each network of `by_network`.
+    """The question for the mean accuracy of each network of `by_network` over the conditions with references.
 
+    Without references nobody can know what a unit likes: condition `none` counts only where there is no other.
     Networks without HMS are left out. With fewer than 6 networks it says that the question cannot be answered.
     """
-    means = table.groupby("network")[["hms", "accuracy"]].mean().dropna()
+    shown = table[table["condition"] != "none"]
+    means = (shown if len(shown) else table).groupby("network")[["hms", "accuracy"]].mean().dropna()
     n = len(means)
     if n < MIN_NETWORKS:
         text = f"{n} networks with a defined HMS: the question cannot be answered with fewer than {MIN_NETWORKS}."

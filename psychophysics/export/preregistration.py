@@ -167,8 +167,8 @@ def _network_test(config: StudyConfig) -> str:
         known = f"{n} networks of known HMS, fewer than {MIN_NETWORKS}"
         return f"; with {known}, it cannot be said whether accuracy goes with HMS."
     return (
-        f". Spearman's correlation of accuracy with HMS over the {n} networks, one value each, two-sided; p by "
-        "permutation up to 8 networks, beyond by t."
+        f". Spearman's correlation of accuracy with HMS over the {n} networks, one value each (the mean of the "
+        "conditions with references), two-sided; p by permutation up to 8 networks, beyond by t."
     )
 
 

@@ -17,8 +17,15 @@ from psychophysics.simulated_responses import Effects, simulate_trials
 
 R_PROGRAM = Path(__file__).with_suffix(".R")
 STUDIES = {
-    "two_conditions": (Effects({"none": 0.45, "natural": 0.8}, condition_by_unit=0.5), 40, 18, 5),
-    "three_conditions": (Effects({"none": 0.3, "natural": 0.6, "synthetic": 0.9}, condition_by_unit=0.6), 30, 15, 5),
+    "two_conditions": (Effects({"none": 0.45, "natural": 0.8}, condition_by_unit=0.5), 40, 18, 5, 1),
+    "three_conditions": (Effects({"none": 0.3, "natural": 0.6, "synthetic": 0.9}, condition_by_unit=0.6), 30, 15, 5, 1),
+    "six_networks": (
+        Effects({"none": 0.4, "natural": 0.8}, participant=0.6, condition_by_unit=0.9, network=0.7),
+        30,
+        24,
+        5,
+        6,
+    ),
 }
 
 
@@ -29,10 +36,10 @@ def main() -> None:
     out = parser.parse_args().out
     out.mkdir(parents=True, exist_ok=True)
     found = {}
-    for seed, (name, (effects, participants, units, sets)) in enumerate(STUDIES.items()):
+    for seed, (name, (effects, participants, units, sets, networks)) in enumerate(STUDIES.items()):
         rng = np.random.default_rng(seed)
-        trials = simulate_trials(effects, rng, participants=participants, units=units, sets=sets)
-        columns = ["participant", "condition", "unit", "image_set", "correct"]
+        trials = simulate_trials(effects, rng, participants=participants, units=units, sets=sets, networks=networks)
+        columns = ["participant", "condition", *(["network"] if networks > 1 else []), "unit", "image_set", "correct"]
         trials[columns].astype({"correct": int}).to_csv(out / f"{name}.csv", index=False, lineterminator="\n")
         done = subprocess.run(
             ["Rscript", str(R_PROGRAM), str(out / f"{name}.csv")], check=True, capture_output=True, text=True

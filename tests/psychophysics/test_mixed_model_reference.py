@@ -15,7 +15,9 @@ LME4 = json.loads((FOLDER / "lme4.json").read_text())
 
 @pytest.mark.parametrize("name", list(LME4))
 def test_the_fit_is_lme4s(name: str, record_property) -> None:
-    trials = pd.read_csv(FOLDER / f"{name}.csv", dtype={"unit": str}).assign(kind="main", network="net", layer="layer")
+    stored = pd.read_csv(FOLDER / f"{name}.csv", dtype={"unit": str})
+    trials = pd.DataFrame({"kind": "main", "network": "net", "layer": "layer"}, index=stored.index)
+    trials = trials.assign(**{column: stored[column] for column in stored})
     model, theirs = fit_conditions(trials, "none"), LME4[name]
     p = len(model.names)
     error = np.sqrt(np.diag(np.reshape(theirs["covariance"], (p, p))))
@@ -27,6 +29,9 @@ def test_the_fit_is_lme4s(name: str, record_property) -> None:
         "correlations of units": np.abs(model.random["unit"].correlation.ravel() - theirs["unit_correlation"]).max(),
         "SD of image sets": abs(model.random["unit:image_set"].sd - theirs["unit_set"])[0],
     }
+    if theirs["network"]:
+        deviations["SD of networks"] = abs(model.random["network"].sd - theirs["network"])[0]
+    assert bool(theirs["network"]) == ("network" in model.random)
     worst = max(deviations, key=lambda what: deviations[what])
     record_property("largest_oracle_deviation", f"mixed model, {name}, lme4: {deviations[worst]:.1e} ({worst})")
     assert deviations[worst] < 1e-4, deviations

@@ -37,3 +37,20 @@ def test_no_relation_is_said_to_be_none(make_trials) -> None:
     assert found.p > 0.05 and found.answer == "Over 6 networks no relation is shown."
     alike = understanding_and_hms(_study(make_trials, [7] * 6, [0.0, 0.05, 0.1, 0.12, 0.15, 0.2]))
     assert "undefined" in alike.answer
+
+
+def test_only_conditions_with_references_say_how_well_a_network_is_understood(make_trials) -> None:
+    hms = [0.0, 0.05, 0.1, 0.12, 0.15, 0.2]
+    natural, none = ([4, 5, 6, 7, 8, 9], [9, 1, 1, 1, 1, 1])
+    trials = pd.concat(
+        [
+            make_trials(f"{condition}{i}", condition, [True] * k + [False] * (10 - k), network=f"net{i}")
+            for condition, counts in (("natural", natural), ("none", none))
+            for i, k in enumerate(counts)
+        ]
+    )
+    networks = pd.DataFrame({"network": [f"net{i}" for i in range(6)], "hms": hms, "mse": 0.01})
+    table = by_network(trials, networks)
+    assert len(table) == 12 and understanding_and_hms(table).rho == pytest.approx(1)
+    alone = understanding_and_hms(table[table["condition"] == "none"])
+    assert alone.rho == pytest.approx(-7.5 / np.sqrt(17.5 * 7.5))

@@ -22,6 +22,7 @@ SILENT = {
 }  # fmt: skip
 OTHER: dict[str, Any] = {
     "study.name": "another",
+    "study.search": "kitti",
     "design.conditions": ["natural", "none"],
     "design.ranked_sets": 7,
     "design.sets": 1,
@@ -68,7 +69,7 @@ def test_a_change_of_anything_that_matters_changes_the_text(make_drawn_study, tm
         changed, made, _ = make_drawn_study(tmp_path, draw=False, **{section: {key: other}})
         assert _body(preregistration(changed, made, 0, NO_POWER)) != before, name
         tried += 1
-    assert tried == 41
+    assert tried == 42
     for changes in (
         {"trials": {"catch": 3}, "curation": {"catch": 3}},
         {"recruitment": {"kind": "prolific", "completion_code": "C0DE77"}},
