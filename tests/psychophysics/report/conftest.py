@@ -39,7 +39,7 @@ def write_study(tmp_path: Path, make_participants: Callable[..., pd.DataFrame]) 
         if change is not None:
             change(trials, people)
         trials = check_trials(trials)
-        tables = Responses(trials, check_participants(people, trials), queries, baselines, known, study)
+        tables = Responses(trials, check_participants(people, trials), queries, baselines, known, study=study)
         write_responses(tables, tmp_path / "responses")
         return tmp_path / "responses"
 
