@@ -12,7 +12,7 @@ from starlette.exceptions import HTTPException
 
 from psychophysics.errors import StimuliError, StudyError
 from psychophysics.server.headers import BodyLimit, Guarded
-from psychophysics.server.limits import RateLimit, TooMany
+from psychophysics.server.limits import Limits, TooMany
 from psychophysics.server.requests import Events, Joining, Withdrawing
 from psychophysics.server.running import RunningStudy
 from psychophysics.server.sessions import Conflict, ConsentChanged, Sessions, UnknownSession
@@ -36,17 +36,17 @@ _FAILURES: dict[type[Exception], tuple[int, str]] = {
 FOREVER = {"Cache-Control": "private, max-age=31536000, immutable"}
 
 
-def make_app(study: RunningStudy, page: Path | None) -> FastAPI:
+def make_app(study: RunningStudy, page: Path | None, limits: Limits | None = None) -> FastAPI:
     """The application.
 
     Args:
         study: that is served.
         page: folder of the built page, with `index.html` and `assets/`; None: it is not built.
+        limits: of requests; None: the usual ones.
     """
     app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
     app.state.study, app.state.sessions = study, Sessions(study)
-    app.state.joining, app.state.sending = RateLimit(100, 1), RateLimit(100, 10)
-    app.state.withdrawing = RateLimit(10, 0.2)
+    app.state.limits = limits or Limits()
     app.add_middleware(BodyLimit)
     app.add_middleware(Guarded)
     app.include_router(router)
@@ -99,7 +99,7 @@ def study(sessions: Known) -> View:
 @router.post("/api/sessions")
 def join(joining: Joining, request: Request, response: Response, sessions: Known) -> View:
     """Consent was given: a place, or the session that was begun before."""
-    request.app.state.joining.take(sender_of(request))
+    request.app.state.limits.joining.take(sender_of(request))
     view, new = sessions.join(joining)
     response.status_code = 201 if new else 200
     return view
@@ -108,21 +108,21 @@ def join(joining: Joining, request: Request, response: Response, sessions: Known
 @router.get("/api/session")
 def session(participant: Participant, request: Request, sessions: Known) -> View:
     """The session, to begin with or to go on."""
-    request.app.state.sending.take(participant)
+    request.app.state.limits.sending.take(participant)
     return sessions.view(participant)
 
 
 @router.post("/api/session/events")
 def send(events: Events, participant: Participant, request: Request, sessions: Known) -> View:
     """Something happened on the page."""
-    request.app.state.sending.take(participant)
+    request.app.state.limits.sending.take(participant)
     return sessions.send(participant, events.events)
 
 
 @router.post("/api/withdraw")
 def withdraw(withdrawing: Withdrawing, request: Request, sessions: Known) -> Response:
     """Erase the answers of a code."""
-    request.app.state.withdrawing.take(sender_of(request))
+    request.app.state.limits.withdrawing.take(sender_of(request))
     if sessions.withdraw(withdrawing.code):
         return JSONResponse({"erased": True})
     return JSONResponse({"error": "no answers have this code"}, 404)

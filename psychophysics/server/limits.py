@@ -47,3 +47,12 @@ class RateLimit:
         """Those whose bucket is full again are as good as new."""
         full = self.burst / self.per_second
         self._left = {key: kept for key, kept in self._left.items() if now - kept[1] < full}
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How often may be joined and withdrawn from one address, and how often a participant's page may send."""
+
+    joining: RateLimit = field(default_factory=lambda: RateLimit(100, 1))
+    sending: RateLimit = field(default_factory=lambda: RateLimit(100, 10))
+    withdrawing: RateLimit = field(default_factory=lambda: RateLimit(10, 0.2))

@@ -1,6 +1,7 @@
 """A study while it is served: what all parts of the server share."""
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -20,7 +21,10 @@ RESERVED_SECONDS = 3600.0
 
 @dataclass(frozen=True)
 class RunningStudy:
-    """A frozen study with its store. `reservation`: how long a place is kept without a sign of life, seconds."""
+    """A frozen study with its store. `reservation`: how long a place is kept without a sign of life, seconds.
+
+    `clock`: seconds since 1970.
+    """
 
     folder: StudyFolder
     frozen: Frozen
@@ -28,6 +32,7 @@ class RunningStudy:
     store: AnswerStore
     secrets: Secrets
     reservation: float = RESERVED_SECONDS
+    clock: Callable[[], float] = time.time
     _plans: dict[Place, SessionPlan] = field(default_factory=dict)
 
     @cached_property
@@ -51,7 +56,6 @@ class RunningStudy:
             self._plans[place] = session_plan(self.frozen, self.manifest, place)
         return self._plans[place]
 
-    @staticmethod
-    def now() -> float:
+    def now(self) -> float:
         """Seconds since 1970, UTC."""
-        return round(time.time(), 3)
+        return round(self.clock(), 3)

@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ import uvicorn
 
 from psychophysics.server.app import make_app
 from psychophysics.server.keys import read_secrets
+from psychophysics.server.limits import Limits
 from psychophysics.server.running import RunningStudy
 from psychophysics.server.serve import uvicorn_config
 from psychophysics.server.store.opening import open_answers
@@ -40,7 +42,7 @@ class Person:
     def id(self) -> str:
         return str(self.session["token"]).partition(".")[0]
 
-    @property
+    @cached_property
     def place(self) -> Place:
         found = self.study.store.participant(self.id)
         assert found is not None
@@ -50,6 +52,7 @@ class Person:
     def headers(self) -> dict[str, str]:
         return {"Authorization": f"Bearer {self.session['token']}"}
 
+    @cached_property
     def trials(self) -> dict[str, PlannedTrial]:
         plan = session_plan(self.study.frozen, self.study.manifest, self.place)
         return {trial.id: trial for block in (*plan.blocks, plan.main) for trial in block}
@@ -80,7 +83,7 @@ class Person:
         """Show a trial and answer it."""
         self.send("trial_shown", trial=trial)
         self.clock += 20_000
-        left = (self.trials()[trial].target_side == "left") == right
+        left = (self.trials[trial].target_side == "left") == right
         return self.send("answer", trial=trial, button=-confidence if left else confidence, rt_ms=1234.5)
 
     def finish(self, *, catch: bool = True) -> dict[str, Any]:
@@ -90,7 +93,7 @@ class Person:
             view = self.instructions()
         while view["state"]["trial"]:
             trial = view["state"]["trial"]["id"]
-            view = self.answer(trial, catch or self.trials()[trial].kind != "catch")
+            view = self.answer(trial, catch or self.trials[trial].kind != "catch")
         return self.send("questions", answers={"strategy": "I looked.", "comments": ""})
 
 
@@ -111,7 +114,9 @@ class Served:
     def join(self, recruiter: str | None = None) -> Person:
         response = self.ask(recruiter)
         assert response.status_code in (200, 201), response.text
-        return Person(self.client, self.study, response.json(), response.json()["next_seq"])
+        person = Person(self.client, self.study, response.json(), response.json()["next_seq"])
+        assert person.place  # known also when it has withdrawn
+        return person
 
 
 Serve = Callable[..., Served]
@@ -135,13 +140,15 @@ def serve(tmp_path: Path) -> Iterator[Serve]:
     home = StudyFolder(tmp_path / "answers")
     home.root.mkdir()
 
-    def start(drawn: Any, *, page: Path | None = None, store: str | None = None, **changes: Any) -> Served:
+    def start(
+        drawn: Any, *, page: Path | None = None, store: str | None = None, limits: Limits | None = None, **changes: Any
+    ) -> Served:
         frozen, manifest, folder = drawn
         secrets = read_secrets(home.secrets, answers=home.answers)
         answers = open_answers(home, frozen, store)
         study = RunningStudy(folder, frozen, manifest, answers, secrets, **changes)
         listener = socket.create_server(("127.0.0.1", 0))
-        server = uvicorn.Server(uvicorn_config(make_app(study, page)))
+        server = uvicorn.Server(uvicorn_config(make_app(study, page, limits)))
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
         thread.start()
         while not server.started:

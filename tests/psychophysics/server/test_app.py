@@ -42,9 +42,9 @@ def test_a_whole_session_from_consent_to_the_code(serve, make_drawn_study, tmp_p
     assert (state["stage"], state["attempt"], state["position"], state["of"]) == ("practice", 1, 0, 2)
     assert view["feedback"] is None and view["next_seq"] == 2
     view = person.answer("practice-1-0", right=True)
-    assert view["feedback"] == {"correct": True, "target_side": person.trials()["practice-1-0"].target_side}
+    assert view["feedback"] == {"correct": True, "target_side": person.trials["practice-1-0"].target_side}
     view = person.answer("practice-1-1", right=False)
-    assert view["feedback"] == {"correct": False, "target_side": person.trials()["practice-1-1"].target_side}
+    assert view["feedback"] == {"correct": False, "target_side": person.trials["practice-1-1"].target_side}
     assert (view["state"]["stage"], view["state"]["attempt"]) == ("practice", 2)
     person.answer("practice-2-0")
     assert person.answer("practice-2-1")["state"]["trial"]["id"] == "main-0"
@@ -94,7 +94,7 @@ def test_the_browser_is_told_no_answers_but_those_of_example_and_practice(served
 
 def test_pictures_come_unchanged_and_stay_in_the_browser(served):
     person = served.join()
-    trial = next(iter(person.trials().values()))
+    trial = next(iter(person.trials.values()))
     urls = {served.study.images.url(file): file for file in (trial.base, trial.left, *trial.references)}
     for url, file in urls.items():
         response = served.client.get(url)
