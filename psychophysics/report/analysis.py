@@ -1,6 +1,6 @@
 """All numbers of a study's report, computed once: what the page shows and the CSV files hold."""
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import combinations
 
 import pandas as pd
@@ -22,6 +22,7 @@ from psychophysics.config import CONDITIONS
 from psychophysics.errors import NotEstimable
 from psychophysics.exclusions import accepted, exclusions, pass_rates
 from psychophysics.responses import QUERY, UNIT, Responses
+from search.report.people import QUESTION
 
 
 @dataclass(frozen=True)
@@ -86,6 +87,7 @@ class StudyAnalysis:
             "baselines": n.baseline_accuracy,
             "activation": n.activation,
             "networks": n.networks,
+            QUESTION: None if n.question is None else pd.DataFrame([asdict(n.question)]),
         }
         found |= {
             "accuracy": n.accuracy,

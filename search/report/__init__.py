@@ -13,6 +13,7 @@ from search.report.epoch_rule import EpochRule
 from search.report.exports import export_tables
 from search.report.notebook import load, load_rdm
 from search.report.page import render
+from search.report.people import people_studies
 from search.report.sample import LAST
 from search.report.side_by_side import side_by_side
 from search.report.side_by_side_page import write_side_by_side
@@ -48,13 +49,14 @@ def write_report(
     out = Path(out_dir)
     analysis = analyse(read_tables(tables_dir), rule)
     drawn, paged = drawings(analysis), paged_trials(analysis.tables)
+    people = [(study, study.link(out)) for study in people_studies(analysis.tables)]
     export_tables(analysis, out / "tables")
     if printed:
         print_all(drawn, out / "figures")
     write_trial_pages(analysis.tables, paged, out)
     page = out / "report.html"
     with replacing(page) as temporary:
-        temporary.write_text(render(analysis, drawn, paged), encoding="utf-8")
+        temporary.write_text(render(analysis, drawn, paged, people), encoding="utf-8")
     return page
 
 

@@ -3,7 +3,7 @@
 import base64
 import gzip
 import json
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from functools import cache
 from typing import Any
 
@@ -19,6 +19,7 @@ from search.report.hms_parts import part_rows, part_steps
 from search.report.matching_kinds import matching_kinds
 from search.report.notices import notices
 from search.report.pareto import pareto_metrics
+from search.report.people import PeopleStudy
 from search.report.references import reference_table
 from search.report.sample import ILLUSTRATIVE_BELOW
 from search.report.summaries import PAPERS
@@ -34,10 +35,15 @@ def packed_plotly() -> str:
     return base64.b64encode(gzip.compress(get_plotlyjs().encode("utf-8"), 9, mtime=0)).decode("ascii")
 
 
-def render(analysis: Analysis, drawn: list[Drawing], paged: Collection[int] = ()) -> str:
-    """The whole page as HTML; the trials `paged` have pages of their own beside it."""
+def render(
+    analysis: Analysis,
+    drawn: list[Drawing],
+    paged: Collection[int] = (),
+    people: Sequence[tuple[PeopleStudy, str]] = (),
+) -> str:
+    """The whole page as HTML; the trials `paged` have pages of their own beside it; `people`: studies, with links."""
     figures = {d.name: d.interactive(d.data) for d in drawn if d.interactive is not None}
-    context = _context(analysis, drawn) | _trial_table(analysis, paged)
+    context = _context(analysis, drawn) | _trial_table(analysis, paged) | {"people": people}
     return environment().get_template("page.html.j2").render(context, figures=script_json(figures))
 
 
