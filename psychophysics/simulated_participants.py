@@ -18,7 +18,7 @@ from psychophysics.errors import StudyError
 from psychophysics.simulated_strategies import Preference
 
 TRIES = 12
-INSTRUCTION_S, TRIAL_S = 40.0, 6.0  # simulated times, which pass all exclusion rules
+INSTRUCTION_S, TRIAL_S = 80.0, 6.0  # simulated times, which pass the usual exclusion rules
 Json = dict[str, Any]
 
 
@@ -177,6 +177,18 @@ class Server:
             time.sleep(wait)
             wait = min(2 * wait, 5.0)
         raise StudyError(f"{method} {path}: no answer after {TRIES} tries ({reason}). Is `hms study serve` running?")
+
+
+def refuse_real(url: str, study: str) -> None:
+    """Raise StudyError unless the server at `url` holds a rehearsal of the study of this name."""
+    found = Server(url).expect("GET", "/api/study", 200)
+    if found["name"] != study:
+        raise StudyError(f"{url} serves the study `{found['name']}`, not `{study}`")
+    if not found["rehearsal"]:
+        raise StudyError(
+            f"{url} collects the answers of people; simulated participants take part in a rehearsal only. "
+            f"Next: hms study serve {study} --rehearsal --port 8001"
+        )
 
 
 def simulate(

@@ -11,14 +11,22 @@ from search.config_section import nearest
 
 @dataclass(frozen=True)
 class StudyFolder:
-    """The folder of one study. Paths in its manifest are relative to `root`."""
+    """The folder of one study. Paths in its manifest are relative to `root`.
+
+    `rehearsal`: answers, and all that is made of them, lie apart, in the folder `rehearsal`.
+    """
 
     root: Path
+    rehearsal: bool = False
 
     @classmethod
     def of(cls, results: Path, name: str) -> "StudyFolder":
         """The folder of the study `name` under `results`."""
         return cls(results / "studies" / name)
+
+    def rehearsed(self, rehearsal: bool) -> "StudyFolder":
+        """The same study, for a rehearsal or not."""
+        return StudyFolder(self.root, rehearsal)
 
     @property
     def manifest(self) -> Path:
@@ -41,14 +49,29 @@ class StudyFolder:
         return self.root / "frozen.json"
 
     @property
+    def taken(self) -> Path:
+        """Where the answers lie, and what is made of them."""
+        return self.root / "rehearsal" if self.rehearsal else self.root
+
+    @property
     def answers(self) -> Path:
         """The SQLite database of participants and their events."""
-        return self.root / "answers.sqlite"
+        return self.taken / "answers.sqlite"
 
     @property
     def secrets(self) -> Path:
         """Keys and tokens of the study server, readable by their owner only."""
-        return self.root / "secrets.json"
+        return self.taken / "secrets.json"
+
+    @property
+    def responses(self) -> Path:
+        """The tidy tables of the answers, as last collected."""
+        return self.taken / "responses"
+
+    @property
+    def report(self) -> Path:
+        """The report on them."""
+        return self.taken / "report"
 
     def activations(self, network: str) -> Path:
         """Activations of a network's units over the pool."""

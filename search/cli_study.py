@@ -1,7 +1,6 @@
 """`hms study ...`: the psychophysics part. Each command is a few lines that call one function."""
 
 import json
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -9,6 +8,7 @@ from rich.console import Console
 
 from search.cli_options import say
 from search.cli_stimuli import app as stimuli_app
+from search.cli_study_answers import app as answers_app
 from search.cli_study_export import app as export_app
 from search.cli_study_networks import app as networks_app
 from search.cli_study_page import app as page_app
@@ -16,7 +16,7 @@ from search.cli_study_server import app as server_app
 from search.errors import UsageError
 
 app = typer.Typer(no_args_is_help=True)
-for part in (stimuli_app, networks_app, page_app, server_app, export_app):
+for part in (stimuli_app, networks_app, page_app, server_app, answers_app, export_app):
     app.registered_commands += part.registered_commands
 
 Json = Annotated[bool, typer.Option("--json", help="print JSON")]
@@ -83,14 +83,3 @@ def power(
         say(json.dumps(document, indent=1, allow_nan=False))
     else:
         Console().print(table)
-
-
-@app.command()
-def report(
-    responses: Annotated[Path, typer.Argument(help="folder with trials.csv and participants.csv of a study")],
-    out: Annotated[Path | None, typer.Option(help="folder; default: RESPONSES/report")] = None,
-) -> None:
-    """Analyse the answers of a study: report.html, tables/ (CSV), figures/ (PNG, PDF)."""
-    from psychophysics.report import write_report
-
-    say(str(write_report(responses, out or responses / "report")))

@@ -19,6 +19,9 @@ Store = Annotated[
         "--store", help="MongoDB URI without a password, or a file that holds one; default: answers.sqlite of the study"
     ),
 ]
+Rehearsal = Annotated[
+    bool, typer.Option("--rehearsal", help="a rehearsal: its answers are kept apart from those of the study")
+]
 
 
 @app.command()
@@ -33,6 +36,7 @@ def serve(
     reserve: Annotated[
         float, typer.Option(min=1, help="minutes that a place is kept for somebody who is not seen any more")
     ] = 60.0,
+    rehearsal: Rehearsal = False,
 ) -> None:
     """Serve a frozen study to participants: consent, instructions, practice, trials; answers are stored at once.
 
@@ -44,7 +48,7 @@ def serve(
     from psychophysics.study_folder import find_study
 
     options = ServeOptions(host, port, public_url, store, reserve * 60)
-    folder = find_study(study, results_root())
+    folder = find_study(study, results_root()).rehearsed(rehearsal)
     try:
         serve_study(folder, options, say)
     except KeyboardInterrupt:

@@ -11,8 +11,10 @@ from fastapi.staticfiles import StaticFiles
 from starlette.exceptions import HTTPException
 
 from psychophysics.errors import StimuliError, StudyError
-from psychophysics.server.headers import BodyLimit, Guarded
+from psychophysics.server.admin import router as admin_router
+from psychophysics.server.headers import BodyLimit, Guarded, bearer
 from psychophysics.server.limits import Limits, TooMany
+from psychophysics.server.overview import Overview
 from psychophysics.server.requests import Events, Joining, Withdrawing
 from psychophysics.server.running import RunningStudy
 from psychophysics.server.sessions import Conflict, ConsentChanged, Sessions, UnknownSession
@@ -46,10 +48,11 @@ def make_app(study: RunningStudy, page: Path | None, limits: Limits | None = Non
     """
     app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
     app.state.study, app.state.sessions = study, Sessions(study)
-    app.state.limits = limits or Limits()
+    app.state.limits, app.state.overview = limits or Limits(), Overview(study)
     app.add_middleware(BodyLimit)
     app.add_middleware(Guarded)
     app.include_router(router)
+    app.include_router(admin_router)
     _add_errors(app)
     _add_page(app, page)
     return app
@@ -63,12 +66,6 @@ def sessions_of(request: Request) -> Sessions:
 def sender_of(request: Request) -> str:
     """The address of the sender, for rate limits; it is written nowhere."""
     return request.client.host if request.client else ""
-
-
-def bearer(request: Request) -> str:
-    """The token of the `Authorization` header; empty without one."""
-    scheme, _, token = request.headers.get("Authorization", "").partition(" ")
-    return token.strip() if scheme.lower() == "bearer" else ""
 
 
 def participant_of(request: Request) -> str:
@@ -93,7 +90,7 @@ def health() -> View:
 @router.get("/api/study")
 def study(sessions: Known) -> View:
     """The study, before consent."""
-    return study_view(sessions.study.config)
+    return study_view(sessions.study.config, rehearsal=sessions.study.folder.rehearsal)
 
 
 @router.post("/api/sessions")

@@ -1,6 +1,7 @@
-"""Headers of every answer, and the longest body of a request."""
+"""Headers of every answer; the token and the longest body of a request."""
 
 from starlette.datastructures import MutableHeaders
+from starlette.requests import Request
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -17,6 +18,12 @@ HEADERS = {
     "X-Robots-Tag": "noindex",
 }
 """jsPsych and plotly write style attributes."""
+
+
+def bearer(request: Request) -> str:
+    """The token of the `Authorization` header; empty without one."""
+    scheme, _, token = request.headers.get("Authorization", "").partition(" ")
+    return token.strip() if scheme.lower() == "bearer" else ""
 
 
 class Guarded:

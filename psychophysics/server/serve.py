@@ -57,6 +57,7 @@ def serve_study(folder: StudyFolder, options: ServeOptions, say: Callable[[str],
     """
     frozen, manifest = open_frozen(folder)
     page, why_none = _page()
+    folder.taken.mkdir(exist_ok=True)
     secrets = read_secrets(folder.secrets, answers=folder.answers)
     with _listening(options.host, options.port) as listener:
         store = open_answers(folder, frozen, options.store)
@@ -127,6 +128,8 @@ def _told(study: RunningStudy, url: str) -> list[str]:
     design, kind = study.config.design, study.config.recruitment.kind
     count = len(design.conditions) * design.sets * design.participants_per_cell
     lines = [f"`{study.frozen.study}`, frozen as {study.frozen.sha256[:12]}, {count} places; answers: {study.store}"]
+    if study.folder.rehearsal:
+        lines.append("a rehearsal: its answers are kept apart from those of the study, and are not for publication")
     lines.append(f"participants: {url}/" + (PROLIFIC if kind == "prolific" else ""))
     lines.append(f"withdrawal:   {url}/withdraw")
     return [*lines, f"admin:        {url}/admin#token={study.secrets.admin_token}"]

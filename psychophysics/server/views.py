@@ -12,7 +12,7 @@ PROLIFIC_URL = "https://app.prolific.com/submissions/complete?cc="
 View = dict[str, Any]
 
 
-def study_view(config: StudyConfig) -> View:
+def study_view(config: StudyConfig, *, rehearsal: bool) -> View:
     """The study before consent."""
     consent = config.consent
     return {
@@ -26,6 +26,7 @@ def study_view(config: StudyConfig) -> View:
         },
         "recruitment": {"kind": config.recruitment.kind},
         "minimum": MINIMUM,
+        "rehearsal": rehearsal,
     }
 
 

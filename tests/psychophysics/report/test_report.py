@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from psychophysics.analysis.comparisons import mann_whitney
-from psychophysics.errors import ResponsesError
+from psychophysics.errors import ResponsesError, StimuliError
 from psychophysics.report import write_report
 from psychophysics.report.analysis import analyse
 from psychophysics.report.drawings import drawings
@@ -106,4 +106,4 @@ def test_the_command_writes_it_and_names_what_is_missing(write_study, tmp_path: 
     done = CliRunner().invoke(app, ["study", "report", str(folder)])
     assert done.exit_code == 0 and done.output.strip() == str(folder / "report" / "report.html")
     failed = CliRunner().invoke(app, ["study", "report", str(tmp_path / "nowhere")])
-    assert isinstance(failed.exception, ResponsesError) and "No trials.csv" in str(failed.exception)
+    assert isinstance(failed.exception, StimuliError) and "is no study" in str(failed.exception)

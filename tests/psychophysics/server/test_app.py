@@ -23,6 +23,7 @@ def test_a_study_says_what_is_agreed_to(served):
         },
         "recruitment": {"kind": "local"},
         "minimum": {"width": 940, "height": 600},
+        "rehearsal": False,
     }
     assert served.client.get("/health").json() == {"ok": True}
 
