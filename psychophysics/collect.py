@@ -39,8 +39,7 @@ def collect_study(folder: StudyFolder, store: str | None, out: Path) -> str:
     finally:
         answers.close()
     responses = collect(frozen, manifest, participants, events, manifest_baselines(folder, manifest))
-    if folder.rehearsal:
-        responses = replace(responses, study=replace(responses.study, name=f"{frozen.study} (rehearsal)"))
+    responses = replace(responses, study=replace(responses.study, name=folder.answered(frozen.study)))
     write_responses(responses, out)
     return _counted(responses)
 

@@ -28,6 +28,10 @@ class StudyFolder:
         """The same study, for a rehearsal or not."""
         return StudyFolder(self.root, rehearsal)
 
+    def answered(self, study: str) -> str:
+        """The name of its answers: that of the study, or one that no study can have, for a rehearsal."""
+        return f"{study} (rehearsal)" if self.rehearsal else study
+
     @property
     def manifest(self) -> Path:
         """All stimuli with their hashes."""

@@ -31,4 +31,4 @@ def open_answers(folder: StudyFolder, frozen: Frozen, store: str | None = None) 
             "that only you can read: --store FILE"
         )
     uri = store if is_uri(store) else uri_in("--store", store)
-    return MongoStore.open(uri, frozen.study, frozen.sha256)
+    return MongoStore.open(uri, folder.answered(frozen.study), frozen.sha256)
