@@ -69,8 +69,8 @@ def test_everybody_is_counted_where_they_are(served):
     (live,) = found["live"]
     assert (live["condition"], live["stage"]) == ("none", "Main trials, 3 of 6") and live["seen_s"] < 60
 
-    main = [t for name in ("natural", "mixed") for t in people[name].trials().values() if t.kind == "main"]
-    main += [trial for trial in list(middle.trials().values())[:2] if trial.kind == "main"]
+    main = [t for name in ("natural", "mixed") for t in people[name].trials.values() if t.kind == "main"]
+    main += [trial for trial in list(middle.trials.values())[:2] if trial.kind == "main"]
     answers = found["answers"]
     assert answers["count"] == len(main) and answers["times"]["median_s"] == 1.2345
     assert answers["times"]["counts"][2] == len(main) == sum(answers["times"]["counts"])
