@@ -146,12 +146,13 @@ def test_baselines_are_those_of_the_pictures(drawn_study):
         write_png(folder.root / file, pixels.astype(np.uint8))
     table = manifest_baselines(folder, manifest).set_index(["baseline", "unit", "image_set"])["correct"]
     assert len(table) == 3 * 4 * 2
-    # The patch of the maximum is the one nearer to the middle: 16 pixels from it, the other 18.
-    assert set(table["centre"]) == {0.0}
+    # The centre of the minimum's patch is 18 pixels from the middle, that of the maximum's 25.5 or, if odd, 14.
     for unit in manifest.units:
         for record in unit.sets:
+            assert table["centre", str(unit.channel), record.number] == (unit.channel % 2 == 0)
             base = bases[record.pair.base.file]
-            at_max, at_min = (base[18:42, left : left + 24].std(axis=(0, 1)) for left in (34, 0))
+            places = (record.pair.maximum.place, record.pair.minimum.place)
+            at_max, at_min = (base[top : top + 24, left : left + 24].std(axis=(0, 1)) for top, left in places)
             expected = float((at_max**2).sum() < (at_min**2).sum())
             assert table["variance", str(unit.channel), record.number] == expected
     assert set(table["variance"]) == {0.0, 1.0}

@@ -61,7 +61,8 @@ def test_the_page_says_what_was_shown_answered_and_right(drawn_study, take_part)
         "Shown 2026-11-30 00:53:29.000 UTC Answered 2026-11-30 00:53:30.000 UTC",
         "In a window of 1024 x 768 pixels",
         "activation 2 ",
-        "patch of 24 pixels at row 18, column 34",
+        "patch of 24 pixels at row 18, column 0",
+        f"patch of 24 pixels at row {18 if trial.channel % 2 else 36}, column {32 if trial.channel % 2 else 36}",
     ):
         assert words in text, words
     marked = re.search(r'class="target">.*?<strong>(\w+), correct</strong><br>\s*activation 3\b', page, re.S)
