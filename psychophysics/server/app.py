@@ -17,7 +17,7 @@ from psychophysics.server.limits import Limits, TooMany
 from psychophysics.server.overview import Overview
 from psychophysics.server.requests import Events, Joining, Withdrawing
 from psychophysics.server.running import RunningStudy
-from psychophysics.server.sessions import Conflict, ConsentChanged, Sessions, UnknownSession
+from psychophysics.server.sessions import Conflict, ConsentChanged, RecruiterMissing, Sessions, UnknownSession
 from psychophysics.server.store.contract import AlreadyTookPart, NoPlaceFree
 from psychophysics.server.views import View, study_view
 from search.errors import StoreError, StoreFull
@@ -30,6 +30,7 @@ _ANSWERS: dict[type[Exception], tuple[int, str | None]] = {
     ConsentChanged: (409, "consent_changed"),
     AlreadyTookPart: (409, "took_part"),
     NoPlaceFree: (410, None),
+    RecruiterMissing: (422, None),
 }
 _FAILURES: dict[type[Exception], tuple[int, str]] = {
     StoreFull: (507, "the server's disk is full"),

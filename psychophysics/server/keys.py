@@ -35,9 +35,9 @@ class Secrets:
         participant = token.partition(".")[0]
         return participant if _same(self.token(participant), token) else None
 
-    def pseudonym(self, recruiter: str) -> str:
-        """The pseudonym of a recruiter's id: without the key it cannot be told from a random one."""
-        return self._digest("pseudonym", recruiter).hex()[:32]
+    def pseudonym(self, who: str) -> str:
+        """The pseudonym of a recruiter's id or a page's request: random to all who lack the key."""
+        return self._digest("pseudonym", who).hex()[:32]
 
     def recruiter_hash(self, recruiter: str) -> str:
         """The salted hash by which a recruiter's id is known again."""
@@ -57,6 +57,11 @@ class Secrets:
         """The name of a picture for browsers; it tells nothing about the picture."""
         return self._digest("image", file).hex()[:24]
 
+    @property
+    def fingerprint(self) -> str:
+        """By which a store knows the secrets with which its participants joined."""
+        return self._digest("fingerprint", self.salt).hex()
+
     def is_admin(self, token: str) -> bool:
         """Whether this is the admin token."""
         return _same(self.admin_token, token)
@@ -73,22 +78,13 @@ def _same(one: str, other: str) -> bool:
     return hmac.compare_digest(one.encode("utf-8", "replace"), other.encode("utf-8", "replace"))
 
 
-def read_secrets(path: Path, *, answers: Path) -> Secrets:
-    """The secrets of a study; made when the first server starts.
-
-    Args:
-        path: of the file, which only its owner can read.
-        answers: the store of a study that has begun; its participants need the secrets with which it began.
+def read_secrets(path: Path) -> Secrets:
+    """The secrets of a study, from a file that only its owner can read; made when the first server starts.
 
     Raises:
-        StudyError: the file is damaged, others can read it, or it is gone although there are answers.
+        StudyError: the file is damaged, or others can read it.
     """
     if not path.exists():
-        if answers.exists():
-            raise StudyError(
-                f"{path} is missing, but {answers} holds answers: without its keys nobody could go on or withdraw. "
-                "Next: restore it from a copy"
-            )
         made = Secrets(*(secrets.token_urlsafe(32) for _ in range(3)))
         write_private(path, json.dumps(asdict(made), indent=1))
         return made

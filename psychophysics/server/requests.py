@@ -39,10 +39,12 @@ class Viewport(Body):
 
 
 class Joining(Body):
-    """`POST /api/sessions`."""
+    """`POST /api/sessions`. `request`: made by the page at random; the same again, after a lost answer, is no second
+    participant."""
 
     consent_version: str = Field(max_length=100)
     recruiter: Recruiter | None = None
+    request: Annotated[str, Field(min_length=16, max_length=100)] | None = None
     viewport: Viewport
 
 

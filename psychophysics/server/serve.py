@@ -1,5 +1,6 @@
 """`hms study serve`: a frozen study on a port of this machine, until Ctrl-C."""
 
+import ipaddress
 import signal
 import socket
 from collections.abc import Callable
@@ -12,8 +13,9 @@ from fastapi import FastAPI
 from psychophysics.errors import PageError, StudyError
 from psychophysics.page_build import built_page
 from psychophysics.server.app import make_app
-from psychophysics.server.keys import read_secrets
+from psychophysics.server.keys import Secrets, read_secrets
 from psychophysics.server.running import RESERVED_SECONDS, RunningStudy
+from psychophysics.server.store.contract import AnswerStore
 from psychophysics.server.store.opening import open_answers
 from psychophysics.stimuli.freeze import open_frozen
 from psychophysics.study_folder import StudyFolder
@@ -21,6 +23,7 @@ from search.errors import UsageError
 from search.serve.server import why_not_bound
 
 PROLIFIC = "?PROLIFIC_PID={{%PROLIFIC_PID%}}&STUDY_ID={{%STUDY_ID%}}&SESSION_ID={{%SESSION_ID%}}"
+ANYWHERE = ("0.0.0.0", "::")
 FAREWELL_SECONDS = 5
 
 
@@ -58,16 +61,18 @@ def serve_study(folder: StudyFolder, options: ServeOptions, say: Callable[[str],
     frozen, manifest = open_frozen(folder)
     page, why_none = _page()
     folder.taken.mkdir(exist_ok=True)
-    secrets = read_secrets(folder.secrets, answers=folder.answers)
     with _listening(options.host, options.port) as listener:
         store = open_answers(folder, frozen, options.store)
         try:
+            secrets = _secrets(folder, store)
             study = RunningStudy(folder, frozen, manifest, store, secrets, options.reservation)
             url = _url(options, listener)
             for line in _told(study, url):
                 say(line)
             if why_none:
                 say(why_none)
+            if options.public_url is None and not ipaddress.ip_address(listener.getsockname()[0]).is_loopback:
+                say("others can reach this port, and the connection is not encrypted: see docs/howto/study_server.md")
             say("Ctrl-C ends this; nothing that was answered is lost")
             for number in (signal.SIGTERM, signal.SIGHUP):  # uvicorn raises again what it was ended by
                 signal.signal(number, signal.default_int_handler)
@@ -89,6 +94,16 @@ def uvicorn_config(app: FastAPI) -> uvicorn.Config:
     )
 
 
+def _secrets(folder: StudyFolder, store: AnswerStore) -> Secrets:
+    secrets = read_secrets(folder.secrets)
+    if not store.knows(secrets.fingerprint):
+        raise StudyError(
+            f"{folder.secrets} is not the file with which this study began: with other keys nobody could go on or "
+            "withdraw, and people could take part twice. Next: restore it from a copy"
+        )
+    return secrets
+
+
 def _listening(host: str, port: int) -> socket.socket:
     try:
         family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
@@ -107,7 +122,8 @@ def _listening(host: str, port: int) -> socket.socket:
 
 def _url(options: ServeOptions, listener: socket.socket) -> str:
     if options.public_url is None:
-        shown = f"[{options.host}]" if ":" in options.host else options.host
+        host = socket.gethostname() if options.host in ANYWHERE else options.host
+        shown = f"[{host}]" if ":" in host else host
         return f"http://{shown}:{listener.getsockname()[1]}"
     if not options.public_url.startswith(("https://", "http://")):
         raise UsageError(

@@ -27,6 +27,10 @@ class ConsentChanged(StudyError):
     """Consent was given to another text than that of the study."""
 
 
+class RecruiterMissing(StudyError):
+    """A study on Prolific takes nobody without an id from there."""
+
+
 class Conflict(StudyError):
     """An event that does not fit what is stored. `view`: `next_seq` and `state` as they are."""
 
@@ -53,17 +57,19 @@ class Sessions:
     _locks: defaultdict[str, threading.Lock] = field(default_factory=lambda: defaultdict(threading.Lock))
 
     def join(self, joining: Joining) -> tuple[View, bool]:
-        """A new session, or the unfinished one of this recruiter's id; with whether it is new.
+        """A new session, or the unfinished one of this recruiter's id or request; with whether it is new.
 
         Raises:
-            ConsentChanged, AlreadyTookPart, NoPlaceFree.
+            ConsentChanged, RecruiterMissing, AlreadyTookPart, NoPlaceFree.
         """
         study = self.study
         version = study.config.consent.version
         if joining.consent_version != version:
             raise ConsentChanged(f"the text of consent is version {version}, not {joining.consent_version}")
         recruiter = joining.recruiter.prolific_pid if joining.recruiter else None
-        identifier = study.secrets.pseudonym(recruiter) if recruiter else secrets.token_hex(16)
+        if recruiter is None and study.config.recruitment.kind == "prolific":
+            raise RecruiterMissing("the Prolific id is missing: open the study from its page on Prolific")
+        identifier = self._pseudonym(recruiter, joining.request)
         newcomer = Newcomer(
             identifier,
             version,
@@ -100,12 +106,22 @@ class Sessions:
             try:
                 return self._send(self._person(identifier), sent)
             except EventRefused:  # another server has stored events meanwhile
-                del self._live[identifier]
+                self._live.pop(identifier, None)
                 return self._send(self._person(identifier), sent)
 
     def withdraw(self, code: str) -> bool:
         """Erase the answers that belong to a code; False: none do."""
-        return self.study.store.withdraw(self.study.secrets.withdrawal_hash(code))
+        known = self.study.secrets
+        given = known.withdrawal_hash(code)
+        for identifier in list(self._live):
+            if known.withdrawal_hash(known.withdrawal_code(identifier)) == given:
+                self._live.pop(identifier, None)
+        return self.study.store.withdraw(given)
+
+    def _pseudonym(self, recruiter: str | None, request: str | None) -> str:
+        if recruiter is not None:
+            return self.study.secrets.pseudonym(f"recruiter {recruiter}")
+        return self.study.secrets.pseudonym(f"request {request}") if request else secrets.token_hex(16)
 
     def _join(self, newcomer: Newcomer) -> Participant:
         study = self.study

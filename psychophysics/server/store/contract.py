@@ -87,7 +87,7 @@ Choose = Callable[[Sequence[Participant]], Place | None]
 
 
 class AlreadyTookPart(StudyError):
-    """The recruiter's id has joined before, and perhaps withdrawn."""
+    """The recruiter's id or the pseudonym has joined before; of the id it is known also after withdrawal."""
 
 
 class NoPlaceFree(StudyError):
@@ -101,11 +101,15 @@ class EventRefused(StudyError):
 class AnswerStore(Protocol):
     """A store that is open. Safe to use from several threads."""
 
+    def knows(self, fingerprint: str) -> bool:
+        """Whether the study's secrets are those with which it began to be served; the first ones are noted."""
+        ...
+
     def join(self, newcomer: Newcomer, choose: Choose, now: float) -> Participant:
         """Give a newcomer the place that `choose` names among the participants so far.
 
         Raises:
-            AlreadyTookPart: by the recruiter's id.
+            AlreadyTookPart: the recruiter's id or the pseudonym has joined before.
             NoPlaceFree: `choose` returned None.
         """
         ...

@@ -1,6 +1,6 @@
 """Answers in MongoDB: collections `study_*` of the database `hms`, beside the trials of searches; one for all studies.
 
-study_studies        study sha256 turn         one document a study; each `join` writes it, so that they take turns
+study_studies        study sha256 keys turn       one document a study; each `join` writes it, so that they take turns
 study_participants   study id place...         unique (study, id) and (study, withdrawal)
 study_events         study participant seq...  unique; `content` is JSON text
 study_recruiters     _id = study/hash          nothing else; no ObjectId, which would tell the time
@@ -64,6 +64,13 @@ class MongoStore(Connection):
         return f"MongoDB at {self._hosts}, database {self._database.name}, study {self._study}"
 
     @speaks_mongo
+    def knows(self, fingerprint: str) -> bool:
+        """See `AnswerStore`."""
+        this = {"study": self._study}
+        self._studies.update_one(this | {"keys": None}, {"$set": {"keys": fingerprint}})
+        return bool(self._studies.find_one(this)["keys"] == fingerprint)
+
+    @speaks_mongo
     def join(self, newcomer: Newcomer, choose: Choose, now: float) -> Participant:
         """See `AnswerStore`."""
 
@@ -74,9 +81,12 @@ class MongoStore(Connection):
                 try:
                     self._recruiters.insert_one({"_id": f"{self._study}/{newcomer.recruiter}"}, session=session)
                 except DuplicateKeyError:
-                    raise AlreadyTookPart("this recruiter id took part already") from None
+                    raise AlreadyTookPart("you took part already") from None
             found = self._participants.find({"study": self._study}, _HIDDEN, session=session).sort("id", 1)
-            place = choose([_participant(document) for document in found])
+            people = [_participant(document) for document in found]
+            if any(who.id == newcomer.id for who in people):
+                raise AlreadyTookPart("you took part already")
+            place = choose(people)
             if place is None:
                 raise NoPlaceFree("all places of the study are taken")
             joined = Participant(newcomer.id, place, newcomer.consent_version, now, now, viewport=newcomer.viewport)

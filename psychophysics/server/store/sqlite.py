@@ -25,7 +25,7 @@ from search.mongod.folder import network_filesystem
 
 BUSY_SECONDS = 10.0
 SCHEMA = """
-CREATE TABLE IF NOT EXISTS study (one INTEGER PRIMARY KEY CHECK (one = 1), sha256 TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS study (one INTEGER PRIMARY KEY CHECK (one = 1), sha256 TEXT NOT NULL, keys TEXT);
 CREATE TABLE IF NOT EXISTS participants (
     id TEXT PRIMARY KEY, condition TEXT NOT NULL, image_set INTEGER NOT NULL, slot INTEGER NOT NULL,
     consent_version TEXT NOT NULL, consented_at REAL, last_seen_at REAL, ended_at REAL,
@@ -71,7 +71,7 @@ class SqliteStore:
                 self._connection.execute(f"PRAGMA {pragma}")
             self._connection.executescript(SCHEMA)
         with self._transaction():
-            self._connection.execute("INSERT OR IGNORE INTO study VALUES (1, ?)", (study_sha256,))
+            self._connection.execute("INSERT OR IGNORE INTO study VALUES (1, ?, NULL)", (study_sha256,))
             (stored,) = self._connection.execute("SELECT sha256 FROM study").fetchone()
         if stored != study_sha256:
             self.close()
@@ -83,13 +83,20 @@ class SqliteStore:
     def __str__(self) -> str:
         return str(self._path)
 
+    def knows(self, fingerprint: str) -> bool:
+        """See `AnswerStore`."""
+        with self._transaction():
+            self._connection.execute("UPDATE study SET keys = coalesce(keys, ?)", (fingerprint,))
+            (stored,) = self._connection.execute("SELECT keys FROM study").fetchone()
+        return bool(stored == fingerprint)
+
     def join(self, newcomer: Newcomer, choose: Choose, now: float) -> Participant:
         """See `AnswerStore`."""
         with self._transaction():
+            known = "SELECT 1 FROM recruiters WHERE hash = ? UNION SELECT 1 FROM participants WHERE id = ?"
+            if self._connection.execute(known, (newcomer.recruiter, newcomer.id)).fetchone():
+                raise AlreadyTookPart("you took part already")
             if newcomer.recruiter is not None:
-                known = "SELECT 1 FROM recruiters WHERE hash = ?"
-                if self._connection.execute(known, (newcomer.recruiter,)).fetchone():
-                    raise AlreadyTookPart("this recruiter id took part already")
                 self._connection.execute("INSERT INTO recruiters VALUES (?)", (newcomer.recruiter,))
             place = choose(self.participants())
             if place is None:

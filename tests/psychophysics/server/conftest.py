@@ -144,7 +144,7 @@ def serve(tmp_path: Path) -> Iterator[Serve]:
         drawn: Any, *, page: Path | None = None, store: str | None = None, limits: Limits | None = None, **changes: Any
     ) -> Served:
         frozen, manifest, folder = drawn
-        secrets = read_secrets(home.secrets, answers=home.answers)
+        secrets = read_secrets(home.secrets)
         answers = open_answers(home, frozen, store)
         study = RunningStudy(folder, frozen, manifest, answers, secrets, **changes)
         listener = socket.create_server(("127.0.0.1", 0))

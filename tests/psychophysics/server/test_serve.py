@@ -92,6 +92,16 @@ def test_a_study_that_is_not_frozen_or_was_changed_is_not_served(drawn_study, tm
     assert not folder.answers.exists()
 
 
+def test_secrets_that_are_not_those_of_the_answers_are_refused(drawn_study):
+    folder = drawn_study[2]
+    told_by(folder, port=0)
+    first = folder.secrets.read_text()
+    folder.secrets.unlink()
+    assert "secrets.json is not the file with which this study began" in stopped_by(folder, port=0)
+    folder.secrets.write_text(first)
+    assert told_by(folder, port=0)
+
+
 def told_by(folder, **options):
     """What `serve_study` says before it serves."""
     lines: list[str] = []

@@ -180,6 +180,23 @@ def clock():
     return Clock()
 
 
+def test_a_request_that_comes_again_after_a_lost_answer_is_no_second_participant(served):
+    asked = {"request": "7d7f8d2e-0c55-4b3f-b7d7"}
+    first = served.ask(**asked)
+    with ThreadPoolExecutor(4) as crowd:
+        again = list(crowd.map(lambda _: served.ask(**asked), range(4)))
+    assert first.status_code == 201 and [answer.status_code for answer in again] == [200] * 4
+    assert all(answer.json() == first.json() for answer in again) and len(served.study.store.participants()) == 1
+    assert served.ask(request="another-request-of-a-page").status_code == 201
+
+
+def test_a_study_on_prolific_takes_nobody_without_an_id(serve, make_drawn_study, tmp_path):
+    served = serve(make_drawn_study(tmp_path, recruitment={"kind": "prolific", "completion_code": "C1"}))
+    refused = served.ask()
+    assert refused.status_code == 422 and "Prolific id is missing" in refused.json()["error"]
+    assert served.ask("worker").status_code == 201
+
+
 def fill(served):
     people = [served.join() for _ in places(served.study.config)]
     assert served.ask().status_code == 410

@@ -52,6 +52,19 @@ def test_a_recruiter_id_joins_once(store, open_store, newcomer):
     assert [who.id for who in store.participants()] == ["ann", "cat"]
 
 
+def test_a_pseudonym_joins_once_and_a_refused_one_leaves_no_recruiter_id(store, newcomer):
+    store.join(newcomer("ann"), at(PLACE), 1.0)
+    with pytest.raises(AlreadyTookPart):
+        store.join(newcomer("ann", "hash"), at(Place("none", 0, 0)), 2.0)
+    assert store.join(newcomer("ben", "hash"), at(Place("none", 0, 0)), 3.0).id == "ben"
+    assert len(store.participants()) == 2
+
+
+def test_the_secrets_of_a_study_are_known_again(store, open_store):
+    assert store.knows("first") and not store.knows("second")
+    assert open_store().knows("first") and not open_store().knows("second")
+
+
 def test_events_come_back_in_order_and_unchanged(store, open_store, newcomer):
     store.join(newcomer("ann"), at(PLACE), 1.0)
     store.join(newcomer("ben"), at(Place("none", 0, 0)), 1.0)
