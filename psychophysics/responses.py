@@ -24,7 +24,7 @@ from psychophysics.columns import Column, Columns, checked
 from psychophysics.config import CONDITIONS
 from psychophysics.errors import ResponsesError
 from psychophysics.exclusions import Thresholds
-from search.report.atomic import replacing
+from search.atomic import replacing
 
 KINDS = ("instruction", "practice", "catch", "main")
 SIDES = ("left", "right")

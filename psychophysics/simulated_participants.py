@@ -64,10 +64,12 @@ class SimulatedParticipant:
 
     def take_part(self) -> Visit:
         """From consent to the last page. StudyError for an answer that no page would get."""
-        consent = self.server.expect("GET", "/api/study", 200)["consent"]
+        study = self.server.expect("GET", "/api/study", 200)
+        number = self.rng.bytes(12).hex()
+        prolific = {"prolific_pid": f"simulated-{number}", "study_id": "simulated", "session_id": number}
         joining = {
-            "consent_version": consent["version"],
-            "recruiter": None,
+            "consent_version": study["consent"]["version"],
+            "recruiter": prolific if study["recruitment"]["kind"] == "prolific" else None,
             "viewport": {"width": 1280, "height": 800},
         }
         status, session = self.server.ask("POST", "/api/sessions", joining)

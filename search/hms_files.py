@@ -10,7 +10,7 @@ import pandas as pd
 
 from metrics.hms_report import HmsReport, HmsTarget
 from metrics.rdm import FloatArray
-from search.report.atomic import replacing
+from search.atomic import replacing
 from search.report.figures import arrangement, dendrogram, rdms
 from search.report.figures.style import print_settings, save
 

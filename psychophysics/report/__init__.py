@@ -6,7 +6,7 @@ from psychophysics.report.analysis import analyse
 from psychophysics.report.drawings import drawings
 from psychophysics.report.page import render
 from psychophysics.responses import read_responses
-from search.report.atomic import replacing
+from search.atomic import replacing
 from search.report.drawings import print_all
 
 __all__ = ["write_report"]

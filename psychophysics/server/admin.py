@@ -7,11 +7,9 @@ from typing import Any
 
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import FileResponse, JSONResponse
-from plotly.offline import get_plotlyjs
 
 from psychophysics.server.headers import bearer
 from psychophysics.server.overview import Overview
-from search.report.templates import style
 
 WEB = Path(__file__).parent / "web"
 AGAIN = {"Cache-Control": "no-cache"}
@@ -61,10 +59,14 @@ def web(file: str) -> Response:
 
 @cache
 def _style() -> str:
+    from search.report.templates import style  # the report imports what a server does not need to start
+
     return f"{style()}\n{(WEB / 'web.css').read_text(encoding='utf-8')}"
 
 
 @cache
 def _plotly() -> bytes:
     """plotly.js, packed once: every browser that runs it reads gzip."""
+    from plotly.offline import get_plotlyjs
+
     return gzip.compress(get_plotlyjs().encode(), 6, mtime=0)

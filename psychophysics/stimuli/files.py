@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from psychophysics.errors import StimuliError
-from search.report.atomic import replacing
+from search.atomic import replacing
 
 
 @contextmanager

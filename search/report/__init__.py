@@ -6,8 +6,8 @@ Reads a directory that `hms export` or `hms run` wrote; never the store.
 from collections.abc import Sequence
 from pathlib import Path
 
+from search.atomic import replacing
 from search.report.analysis import Analysis, analyse
-from search.report.atomic import replacing
 from search.report.drawings import drawings, print_all
 from search.report.epoch_rule import EpochRule
 from search.report.exports import export_tables

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pandas as pd
 
+from search.atomic import replacing
 from search.report.analysis import Analysis
-from search.report.atomic import replacing
 from search.report.latex_tables import write_latex
 from search.report.matching_kinds import matching_kinds
 from search.report.references import reference_table

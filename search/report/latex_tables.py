@@ -5,9 +5,9 @@ from typing import Any
 
 import pandas as pd
 
+from search.atomic import replacing
 from search.report import captions, comparison
 from search.report.analysis import Analysis, Counted
-from search.report.atomic import replacing
 from search.report.early_stopping.page_rows import settings_text
 from search.report.figures.matrix import label
 from search.report.latex import document, latex_table

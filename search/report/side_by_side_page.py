@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 
+from search.atomic import replacing
 from search.report.analysis import Analysis
 from search.report.artifacts import best_networks
-from search.report.atomic import replacing
 from search.report.comparable import configuration_differences
 from search.report.comparison import table_1_rows
 from search.report.drawings import Drawing, print_all

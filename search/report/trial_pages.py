@@ -15,10 +15,10 @@ import pandas as pd
 from markupsafe import Markup
 from numpy.typing import NDArray
 
+from search.atomic import replacing
 from search.printable import printable
 from search.report import wording
 from search.report.artifacts import best_networks, log_tail, predictions_file, read_predictions
-from search.report.atomic import replacing
 from search.report.figures import frames
 from search.report.figures.matrix import label
 from search.report.figures.trial_curves import LOSSES, Panel, panels

@@ -12,7 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
-from search.report.atomic import replacing
+from search.atomic import replacing
 from search.report.palette import LIGHT
 
 Spec = dict[str, Any]

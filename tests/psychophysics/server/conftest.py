@@ -13,6 +13,7 @@ from typing import Any
 import httpx
 import pytest
 import uvicorn
+from pymongo import MongoClient
 
 from psychophysics.server.app import make_app
 from psychophysics.server.keys import read_secrets
@@ -123,11 +124,19 @@ Serve = Callable[..., Served]
 
 
 @pytest.fixture(scope="session")
-def mongo_uri(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """A real `mongod`."""
+def mongod(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The URI of a real `mongod`."""
     given = os.environ.get("HMS_TEST_MONGOD")
     with embedded_server(tmp_path_factory.mktemp("mongod"), Path(given) if given else None) as uri:
         yield uri
+
+
+@pytest.fixture
+def mongo_uri(mongod: str) -> Iterator[str]:
+    """That of a server without data."""
+    yield mongod
+    with MongoClient[dict[str, Any]](mongod) as client:
+        client.drop_database("hms")
 
 
 @pytest.fixture

@@ -14,19 +14,14 @@ from psychophysics.session_plan import Place, places
 
 
 @pytest.fixture(params=["sqlite", "mongo"])
-def on_each_store(request, serve, make_drawn_study, tmp_path):
-    """A function that serves a study of its own on SQLite or MongoDB."""
-
-    def start(**changes):
-        if request.param == "mongo":
-            name = {"name": f"drawn-{tmp_path.name}"}
-            (tmp_path / "uri").write_text(request.getfixturevalue("mongo_uri"))
-            (tmp_path / "uri").chmod(0o600)
-            changes = {**changes, "store": str(tmp_path / "uri")}
-            return serve(make_drawn_study(tmp_path, study=name), **changes)
-        return serve(request.getfixturevalue("drawn_once"), **changes)
-
-    return start
+def on_each_store(request, serve, drawn_once, tmp_path):
+    """A function that serves the study on SQLite or MongoDB."""
+    if request.param == "sqlite":
+        return lambda: serve(drawn_once)
+    uri = tmp_path / "uri"
+    uri.write_text(request.getfixturevalue("mongo_uri"))
+    uri.chmod(0o600)
+    return lambda: serve(drawn_once, store=str(uri))
 
 
 def with_references(served):

@@ -1,4 +1,3 @@
-import uuid
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -14,13 +13,12 @@ OpenStore = Callable[..., AnswerStore]
 def open_store(request, tmp_path) -> Iterator[OpenStore]:
     """A function that opens the test's store, as often as wanted: each is another connection."""
     stores: list[AnswerStore] = []
-    study = uuid.uuid4().hex
 
     def open_one(sha256: str = "a" * 64) -> AnswerStore:
         if request.param == "sqlite":
             stores.append(SqliteStore(tmp_path / "answers.sqlite", sha256))
         else:
-            stores.append(MongoStore.open(request.getfixturevalue("mongo_uri"), study, sha256))
+            stores.append(MongoStore.open(request.getfixturevalue("mongo_uri"), "study", sha256))
         return stores[-1]
 
     yield open_one
