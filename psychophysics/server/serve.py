@@ -20,7 +20,7 @@ from psychophysics.server.store.opening import open_answers
 from psychophysics.stimuli.freeze import open_frozen
 from psychophysics.study_folder import StudyFolder
 from search.errors import UsageError
-from search.serve.server import why_not_bound
+from search.listening import resolved, why_not_bound
 
 PROLIFIC = "?PROLIFIC_PID={{%PROLIFIC_PID%}}&STUDY_ID={{%STUDY_ID%}}&SESSION_ID={{%SESSION_ID%}}"
 ANYWHERE = ("0.0.0.0", "::")
@@ -105,10 +105,7 @@ def _secrets(folder: StudyFolder, store: AnswerStore) -> Secrets:
 
 
 def _listening(host: str, port: int) -> socket.socket:
-    try:
-        family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
-    except socket.gaierror as error:
-        raise UsageError(f"--host is {host!r}, which is no address of this machine: {error.strerror}") from None
+    family, address = resolved(host, port)
     listener = socket.socket(family, socket.SOCK_STREAM)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:

@@ -1,7 +1,5 @@
 """The HTTP server: what is asked for is let in by `guard`, answered by `site`, and sent with care for its headers."""
 
-import errno
-import socket
 import sys
 import traceback
 from http.server import BaseHTTPRequestHandler
@@ -10,6 +8,7 @@ from typing import Any, cast
 from urllib.parse import parse_qs, unquote, urlsplit
 
 from search.errors import HmsError, UsageError
+from search.listening import resolved, why_not_bound
 from search.serve.guard import HEADERS, Guard, from_another_site
 from search.serve.response import Response, text
 from search.serve.site import Site
@@ -32,11 +31,7 @@ class LiveServer(ThreadingMixIn, TCPServer):
 
     def __init__(self, host: str, port: int) -> None:
         """Bind to an address. Raises `UsageError` where that cannot be, with what to do."""
-        try:
-            family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
-        except socket.gaierror as error:
-            raise UsageError(f"--host is {host!r}, which is no address of this machine: {error.strerror}") from None
-        self.address_family = family
+        self.address_family, address = resolved(host, port)
         try:
             super().__init__(cast(Any, address[:2]), Handler)
         except (OSError, OverflowError) as error:
@@ -145,15 +140,3 @@ class Handler(BaseHTTPRequestHandler):
 
     def log_message(self, format: str, *args: Any) -> None:
         """Nothing: an address may hold the token."""
-
-
-def why_not_bound(host: str, port: int, error: OSError | OverflowError) -> str:
-    """Why a server cannot listen there, and what to type instead."""
-    number = getattr(error, "errno", None)
-    if number == errno.EADDRINUSE:
-        return f"port {port} of {host} is taken by another program; take another: --port {port + 1}, or any: --port 0"
-    if number == errno.EACCES:
-        return f"port {port} is for the administrator; take one from 1024 on: --port 8080"
-    if number == errno.EADDRNOTAVAIL:
-        return f"{host} is no address of this machine; all of its addresses: --host 0.0.0.0"
-    return f"cannot listen on {host}, port {port}: {error}"
