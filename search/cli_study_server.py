@@ -54,3 +54,20 @@ def serve(
     except KeyboardInterrupt:
         say(f"stopped; every answer that was received is stored. Go on with: {shlex.join(['hms', *sys.argv[1:]])}")
         raise typer.Exit(EXIT_INTERRUPTED) from None
+
+
+@app.command()
+def withdraw(
+    study: Study,
+    code: Annotated[str | None, typer.Option(help="the withdrawal code that the participant's page showed")] = None,
+    prolific_id: Annotated[str | None, typer.Option(help="the participant's id at Prolific")] = None,
+    store: Store = None,
+    rehearsal: Rehearsal = False,
+) -> None:
+    """Erase a participant's answers, as who took part can do at /withdraw. The study may be served meanwhile."""
+    from psychophysics.server.withdrawal import withdraw as erase
+    from psychophysics.study_folder import find_study
+
+    folder = find_study(study, results_root()).rehearsed(rehearsal)
+    erase(folder, store, code=code, prolific_id=prolific_id)
+    say("erased: answers, times and pseudonym; backups that hold them are yours to delete")

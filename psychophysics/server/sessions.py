@@ -39,6 +39,11 @@ class Conflict(StudyError):
         self.view = view
 
 
+def recruited(identifier: str) -> str:
+    """Of what the pseudonym of somebody with a recruiter's id is made."""
+    return f"recruiter {identifier}"
+
+
 @dataclass
 class _Live:
     """A session in memory: what its stored events are and where they lead."""
@@ -120,7 +125,7 @@ class Sessions:
 
     def _pseudonym(self, recruiter: str | None, request: str | None) -> str:
         if recruiter is not None:
-            return self.study.secrets.pseudonym(f"recruiter {recruiter}")
+            return self.study.secrets.pseudonym(recruited(recruiter))
         return self.study.secrets.pseudonym(f"request {request}") if request else secrets.token_hex(16)
 
     def _join(self, newcomer: Newcomer) -> Participant:
