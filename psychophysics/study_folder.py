@@ -77,6 +77,21 @@ class StudyFolder:
         """The report on them."""
         return self.taken / "report"
 
+    @property
+    def preregistration(self) -> Path:
+        """The text that was registered before the study."""
+        return self.root / "preregistration.md"
+
+    @property
+    def replays(self) -> Path:
+        """Pages of single trials."""
+        return self.taken / "replays"
+
+    @property
+    def dataset(self) -> Path:
+        """The data as a folder to publish."""
+        return self.taken / "psych-ds"
+
     def activations(self, network: str) -> Path:
         """Activations of a network's units over the pool."""
         return self.root / "activations" / network

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from search.cli_options import say
-from search.cli_study_server import Store, Study
+from search.cli_study_server import Rehearsal, Store, Study
 from search.paths import results_root
 
 app = typer.Typer()
@@ -14,22 +14,30 @@ app = typer.Typer()
 
 @app.command()
 def export(
-    study: Annotated[Path, typer.Argument(metavar="STUDY", help="a study, or a folder with its trials.csv")],
-    out: Annotated[Path | None, typer.Option(help="folder; default: psych-ds beside the tables")] = None,
+    study: Annotated[str, typer.Argument(metavar="STUDY", help="a study, or a folder with its trials.csv")],
+    out: Annotated[
+        Path | None, typer.Option(help="folder; default: psych-ds in the study's folder or in that of the tables")
+    ] = None,
     title: Annotated[str, typer.Option(help="name of the dataset; default: the study's")] = "",
     authors: Annotated[list[str] | None, typer.Option("--author", help="who made it; repeatable")] = None,
     license: Annotated[str, typer.Option(help="URL of the licence of the data")] = "",
-    comments: Annotated[
-        bool, typer.Option("--comments", help="free texts too: read them first, they may name people")
-    ] = False,
-) -> None:
+    comments: Annotated[bool, typer.Option("--comments", help="free texts too: read them first, they may name people")]
+    = False,
+    store: Store = None,
+    rehearsal: Rehearsal = False,
+) -> None:  # fmt: skip
     """Write the answers of a study as a dataset to publish: Psych-DS layout, tidy CSV, data dictionary, README."""
-    from psychophysics.export import write_dataset
+    from psychophysics.export import export_study, write_dataset
     from psychophysics.export.dataset import Particulars
     from psychophysics.responses import read_responses
+    from psychophysics.study_folder import find_study
 
-    particulars = Particulars(title, authors or (), license, comments)
-    say(str(write_dataset(read_responses(study), out or study / "psych-ds", particulars)))
+    particulars, tables = Particulars(title, authors or (), license, comments), Path(study)
+    if (tables / "trials.csv").is_file():
+        say(str(write_dataset(read_responses(tables), out or tables / "psych-ds", particulars)))
+        return
+    folder = find_study(study, results_root()).rehearsed(rehearsal)
+    say(str(export_study(folder, store, out or folder.dataset, particulars)))
 
 
 @app.command()
@@ -58,9 +66,11 @@ def replay(
     trial: Annotated[str | None, typer.Argument(help="main-07, practice-1-0, instruction; default: list them")] = None,
     out: Annotated[Path | None, typer.Option(help="file; default: replays/PARTICIPANT-TRIAL.html of the study")] = None,
     store: Store = None,
+    rehearsal: Rehearsal = False,
 ) -> None:
     """Show a trial as a participant saw it: one HTML page with the screen, the answer, activations and patches."""
     from psychophysics.replay import replay_trial
     from psychophysics.study_folder import find_study
 
-    say(replay_trial(find_study(study, results_root()), store, participant, trial, out))
+    folder = find_study(study, results_root()).rehearsed(rehearsal)
+    say(replay_trial(folder, store, participant, trial, out))

@@ -4,5 +4,6 @@ Psych-DS: https://psych-ds.github.io, schema 1.5.1.
 """
 
 from psychophysics.export.dataset import write_dataset
+from psychophysics.export.study import export_study
 
-__all__ = ["write_dataset"]
+__all__ = ["export_study", "write_dataset"]

@@ -89,7 +89,7 @@ def write_preregistration(folder: StudyFolder, store: str | None, assumptions: A
         answers = open_answers(folder, frozen, store)
         joined = len(answers.participants())
         answers.close()
-    path = out or folder.root / "preregistration.md"
+    path = out or folder.preregistration
     with written(path) as temporary:
         temporary.write_text(preregistration(frozen, manifest, joined, assumptions), encoding="utf-8")
     return path

@@ -42,7 +42,7 @@ def replay_trial(folder: StudyFolder, store: str | None, participant: str, trial
     if trial is None:
         return "\n".join(listed(frozen, manifest, person, events)) or f"{person.id} has seen no trial yet"
     page = replay_page(folder, frozen, manifest, find_moment(frozen, manifest, person, events, trial))
-    path = out or folder.root / "replays" / f"{person.id}-{trial}.html"
+    path = out or folder.replays / f"{person.id}-{trial}.html"
     with written(path) as temporary:
         temporary.write_text(page, encoding="utf-8")
     return str(path)

@@ -58,7 +58,7 @@ def test_the_page_says_what_was_shown_answered_and_right(drawn_study, take_part)
         f"Correct side {trial.target_side}",
         f"confidence 1 of 3: {correct}",
         "Reaction time 1.237 s",
-        "Shown 2026-11-30 00:53:29.000 UTC Answered 2026-11-30 00:53:30.000 UTC",
+        "Shown 2026-11-30 00:53:31.000 UTC Answered 2026-11-30 00:53:32.000 UTC",
         "In a window of 1024 x 768 pixels",
         "activation 2 ",
         "patch of 24 pixels at row 18, column 0",
