@@ -68,11 +68,14 @@ class Person:
 
     def send(self, kind: str, **content: Any) -> dict[str, Any]:
         """Send an event, which the server takes."""
-        event = self.event(kind, **content)
-        response = self.post(event)
+        return self.take(self.event(kind, **content))
+
+    def take(self, *events: dict[str, Any]) -> dict[str, Any]:
+        """Send events, which the server takes."""
+        response = self.post(*events)
         assert response.status_code == 200, response.text
-        self.seq += 1
-        self.sent.append(event)
+        self.seq += len(events)
+        self.sent += events
         return dict(response.json())
 
     def instructions(self, seconds: float = 60.0) -> dict[str, Any]:
@@ -82,10 +85,11 @@ class Person:
 
     def answer(self, trial: str, right: bool = True, confidence: int = 2) -> dict[str, Any]:
         """Show a trial and answer it."""
-        self.send("trial_shown", trial=trial)
+        shown = self.event("trial_shown", trial=trial)
         self.clock += 20_000
         left = (self.trials[trial].target_side == "left") == right
-        return self.send("answer", trial=trial, button=-confidence if left else confidence, rt_ms=1234.5)
+        answer = self.event("answer", trial=trial, button=-confidence if left else confidence, rt_ms=1234.5)
+        return self.take(shown, {**answer, "seq": self.seq + 1})
 
     def finish(self, *, catch: bool = True) -> dict[str, Any]:
         """All that is left, right answers throughout, but wrong ones to catch trials where `catch` is false."""

@@ -13,6 +13,7 @@ import pytest
 
 from psychophysics.errors import StimuliError
 from psychophysics.server.serve import ServeOptions, serve_study
+from psychophysics.server.store.opening import open_answers
 from psychophysics.study_folder import StudyFolder
 from search.errors import UsageError
 
@@ -33,7 +34,7 @@ def read_until(process, pattern):
     pytest.fail("".join(seen))
 
 
-def test_a_served_study_ends_by_ctrl_c_and_goes_on_when_started_again(drawn_study, tmp_path):
+def test_a_served_study_ends_by_ctrl_c_with_all_answers_stored(drawn_study, tmp_path):
     with start(tmp_path, "--port", "0") as process:
         url = read_until(process, r"participants: (http://127\.0\.0\.1:\d+)/\n")[1]
         admin = read_until(process, r"admin: +(.*)/admin#token=(\S{40,})\n")
@@ -51,12 +52,9 @@ def test_a_served_study_ends_by_ctrl_c_and_goes_on_when_started_again(drawn_stud
     assert process.returncode == 130 and "Traceback" not in told
     assert told.strip().endswith("every answer that was received is stored. Go on with: hms study serve drawn --port 0")
     assert admin[1] == url
-    with start(tmp_path, "--port", "0") as process:
-        url = read_until(process, r"participants: (http://\S+)/\n")[1]
-        assert httpx.get(f"{url}/api/session", headers=headers).json()["next_seq"] == 1
-        process.send_signal(signal.SIGTERM)
-        assert "Go on with: hms study serve" in process.stdout.read()
-    assert process.returncode == 130
+    answers = open_answers(drawn_study[2], drawn_study[0])
+    assert [stored.kind for stored in answers.events()] == ["instructions_shown"]
+    answers.close()
 
 
 def stopped_by(folder, **options):

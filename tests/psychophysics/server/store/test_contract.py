@@ -147,7 +147,7 @@ def test_of_two_who_send_the_same_event_at_once_one_is_stored(open_store, newcom
 
     def send(number):
         refused = 0
-        for seq in range(20):
+        for seq in range(8):
             barrier.wait()
             try:
                 stores[number].append("ann", [event(seq, tab=number)], 2.0)
@@ -156,8 +156,8 @@ def test_of_two_who_send_the_same_event_at_once_one_is_stored(open_store, newcom
         return refused
 
     with ThreadPoolExecutor(2) as pool:
-        assert sum(pool.map(send, range(2))) == 20
-    assert [stored.seq for stored in stores[0].events()] == list(range(20))
+        assert sum(pool.map(send, range(2))) == 8
+    assert [stored.seq for stored in stores[0].events()] == list(range(8))
 
 
 def test_a_store_belongs_to_one_frozen_study(store, open_store):
