@@ -8,8 +8,8 @@ from psychophysics.session_plan import Place
 
 
 @pytest.mark.parametrize("kind", ["sqlite", "mongo"])
-def test_answers_of_a_rehearsal_are_never_among_those_of_the_study(drawn_study, request, kind):
-    frozen, _, folder = drawn_study
+def test_answers_of_a_rehearsal_are_never_among_those_of_the_study(make_drawn_study, tmp_path, request, kind):
+    frozen, _, folder = make_drawn_study(tmp_path, study={"name": "rehearsed"})
     uri = request.getfixturevalue("mongo_uri") if kind == "mongo" else None
     where = folder.root.parent / "uri"
     where.touch(mode=0o600)
