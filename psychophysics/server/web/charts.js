@@ -10,6 +10,8 @@ const LAYOUT = {
   hoverlabel: { bgcolor: "@paper", bordercolor: "@muted", font: { color: "@ink" } },
   margin: { l: 48, r: 8, t: 12, b: 44 },
 };
+/** An axis of counts: whole numbers only. */
+const countAxis = (text, counts) => axis(text, { rangemode: "tozero", ...(Math.max(...counts) < 6 ? { dtick: 1 } : {}) });
 let drawn = "";
 
 /** Draw what has changed. */
@@ -32,7 +34,7 @@ function times({ width_s: width, counts, median_s: median }) {
   find("times-caption").textContent = `Median ${median.toFixed(1)} s. The last bar holds all of ${plain(last * width)} s or more.`;
   return draw("times", [{ type: "bar", x, y: counts, width, marker: { color: "@hms", line: { color: "@paper", width: 1 } }, text: words, textposition: "none", hovertemplate: "%{text}<extra></extra>" }], {
     xaxis: axis("From rendering to click (s)", { tickvals: ticks, ticktext: ticks.map((tick) => (tick === last * width ? `≥ ${tick}` : String(tick))) }),
-    yaxis: axis("Answers", { rangemode: "tozero" }),
+    yaxis: countAxis("Answers", counts),
   });
 }
 
@@ -42,7 +44,7 @@ function buttons({ buttons: counts, count, target_left: target }) {
   find("buttons-caption").textContent = `Confidence from 3 down to 1 left, from 1 up to 3 right. ${percent(left)} of ${count} answers are left, where ${percent(target)} are correct.`;
   return draw("buttons", [{ type: "bar", x: names, y: counts, marker: { color: ["@hms", "@hms", "@hms", "@mse", "@mse", "@mse"] }, hovertemplate: "%{y}<extra></extra>" }], {
     xaxis: axis("Left                         Right", { type: "category" }),
-    yaxis: axis("Answers", { rangemode: "tozero" }),
+    yaxis: countAxis("Answers", counts),
   });
 }
 
@@ -52,7 +54,7 @@ function sides(counts) {
   find("sides-caption").textContent = "Finished participants by their share of answers on the left; at 0 and 100 % are those who chose one side only.";
   return draw("sides", [{ type: "bar", x, y: counts, width, marker: { color: "@accuracy", line: { color: "@paper", width: 1 } }, hovertemplate: "%{y}<extra></extra>" }], {
     xaxis: axis("Answers on the left (%)", { range: [0, 100], dtick: 25 }),
-    yaxis: axis("Participants", { rangemode: "tozero", tickformat: "d" }),
+    yaxis: countAxis("Participants", counts),
   });
 }
 
