@@ -27,13 +27,14 @@ async function start() {
   }
   const recruiter = recruiterOf(study);
   if (recruiter === undefined) return;
-  takeOver(study.name, elsewhere);
-  const kept = new Kept(study.name, "session");
+  const name = study.rehearsal ? `${study.name} (rehearsal)` : study.name;
+  takeOver(name, elsewhere);
+  const kept = new Kept(name, "session");
   const stopWatching = watchSize(study.minimum, document.querySelector("#cover"), () => {});
   const session = (await resumed(kept, recruiter)) ?? (await joined(kept, study, recruiter));
   if (!session) return;
   stopWatching();
-  await participate(study, session, kept);
+  await participate(study, session, kept, new Kept(name, "events"));
 }
 
 /** What Prolific says about a participant; null: there is none in this study; undefined: the link lacks it. */
@@ -94,8 +95,8 @@ function notTaken(error, study) {
   }
 }
 
-async function participate(study, session, kept) {
-  queue = new EventQueue(api, new Kept(study.name, "events"), session, { onConflict: conflict, onFatal: broken });
+async function participate(study, session, kept, events) {
+  queue = new EventQueue(api, events, session, { onConflict: conflict, onFatal: broken });
   const watch = (visible) => queue.add("visibility", { visible });
   document.addEventListener("visibilitychange", () => watch(document.visibilityState === "visible"));
   watchSize(study.minimum, document.querySelector("#cover"), watch);

@@ -12,6 +12,7 @@ export async function consent(place, study) {
     h("div", { class: "screen text" },
       h("p", { class: "study-title" }, study.title),
       heading(title),
+      study.rehearsal && h("p", {}, h("strong", {}, "This is a rehearsal: its answers are not part of the study.")),
       paragraphs.map((text) => h("p", {}, text)),
       h("p", {}, "Contact: ", contact),
       h("p", { class: "choices" }, agree, decline)));

@@ -67,18 +67,21 @@ function buttonRow(side, buttons) {
     buttons.map((button) => {
       const confidence = Math.abs(button);
       const label = `${side} image, confidence ${confidence} of 3: ${CONFIDENCE[confidence]}`;
-      return h("button", { type: "button", "data-button": button, "aria-label": label }, String(confidence));
+      return h("button", { type: "button", "data-button": button, "aria-label": label, disabled: true }, String(confidence));
     }));
 }
 
 /** The first click on a button, or the first of the keys 1 to 6: {button, time}. All that follow are ignored. */
 function firstChoice(screen) {
   return new Promise((resolve) => {
+    const elements = screen.querySelectorAll("[data-button]");
     const choose = (button, time) => {
-      for (const element of screen.querySelectorAll("[data-button]")) element.disabled = true;
+      for (const element of elements) element.disabled = true;
+      screen.classList.add("answered");
       resolve({ button, time });
     };
-    for (const element of screen.querySelectorAll("[data-button]")) {
+    for (const element of elements) {
+      element.disabled = false;
       element.addEventListener("click", (event) => choose(Number(element.dataset.button), event.timeStamp));
     }
     whileShown(screen, "keydown", (event) => {
