@@ -186,6 +186,10 @@ class Visitor:
         """Answer the trial on the screen, after so long."""
         button = self.decide(wrong)
         self.think(seconds)
+        self.press(button)
+
+    def press(self, button: int) -> None:
+        """Click on one of the six buttons."""
         self.page.locator(f"[data-button='{button}']").click()
         self.buttons.append(button)
 
