@@ -234,6 +234,31 @@ def visit(browser: Browser) -> Iterator[Visit]:
     assert errors == []
 
 
+@pytest.fixture(scope="module")
+def server(start_server):
+    """A study in which nobody is excluded."""
+    anything = {
+        "catch_correct": 0, "rarer_side": 0, "instruction_seconds": 0, "instruction_seconds_none": 0,
+        "total_seconds": [0, 9000], "total_seconds_none": [0, 9000],
+    }  # fmt: skip
+    design = {"conditions": ["blurred", "none"], "ranked_sets": 2, "sets": 2, "participants_per_cell": 9}
+    return start_server(design=design, exclusions=anything, recruitment={"completion_code": "C0DE"})
+
+
+@pytest.fixture
+def begun(server, visit):
+    """A function: a visitor at the first trial."""
+
+    def begin(**context):
+        visitor = visit(server, **context)
+        visitor.join()
+        visitor.instructions()
+        visitor.to_trial()
+        return visitor
+
+    return begin
+
+
 @pytest.fixture(scope="session")
 def check_stored() -> Callable[[Visitor], None]:
     """A function: all that a visitor did is in the store, once and in order, and belongs to the planned trials."""
