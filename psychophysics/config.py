@@ -249,6 +249,12 @@ class StudyConfig(Section):
             raise ValueError(
                 f"trials.catch is {self.trials.catch}, curation.catch {self.curation.catch}: everybody sees the same"
             )
+        if self.exclusions.catch_correct > self.trials.catch or 2 * self.exclusions.rarer_side > self.trials.main:
+            raise ValueError(
+                f"nobody could be accepted: exclusions ask for {self.exclusions.catch_correct} of {self.trials.catch} "
+                f"catch trials correct, and for {self.exclusions.rarer_side} of {self.trials.main} main trials on the "
+                "rarer side; lower exclusions.catch_correct or exclusions.rarer_side"
+            )
         return self
 
     @property

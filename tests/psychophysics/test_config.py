@@ -57,6 +57,8 @@ def test_the_equivalence_bound_has_no_default(document):
         ("curation", "easy", 2, "a practice block takes 1 very easy and 3 easy trials"),
         ("trials", "catch", 3, "trials.catch is 3, curation.catch 1"),
         ("recruitment", "kind", "prolific", "give the completion_code"),
+        ("exclusions", "catch_correct", 2, "nobody could be accepted: exclusions ask for 2 of 1 catch trials correct"),
+        ("exclusions", "rarer_side", 3, "and for 3 of 4 main trials on the rarer side"),
     ],
 )
 def test_what_cannot_work_is_refused(document, section, key, value, told):

@@ -29,7 +29,7 @@ def test_rho_and_p_are_those_of_the_report(n: int) -> None:
     rho, p = spearman_tests(x, rows)
     for row, r, found in zip(rows, rho, p, strict=True):
         assert r == pytest.approx(stats.spearmanr(x, row).statistic)
-        table = pd.DataFrame({"network": [str(i) for i in range(n)], "hms": x, "accuracy": row})
+        table = pd.DataFrame({"network": [str(i) for i in range(n)], "condition": "natural", "hms": x, "accuracy": row})
         assert found == pytest.approx(understanding_and_hms(table).p)
     constant = spearman_tests(x, np.full((1, n), 0.6))
     assert np.isnan(constant[0][0]) and np.isnan(constant[1][0])

@@ -29,6 +29,8 @@ OTHER: dict[str, Any] = {
     "occlusion.mode": "exhaustive",
     "occlusion.strides": [12, 4],
     "synthesis.diversity_layer": "conv2",
+    "trials.main": 5,
+    "exclusions.catch_correct": 1,
     "trials.catch": None,  # changed with curation.catch below
     "trials.practice_very_easy": 0,
     "trials.practice_easy": 2,

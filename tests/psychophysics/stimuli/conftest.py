@@ -97,6 +97,7 @@ def study_config(photographs: Path, **changes: dict[str, Any]) -> StudyConfig:
         "occlusion": {"strides": [32, 16, 8], "exhaustive_sample": 1},
         "synthesis": {"steps": 4},
         "trials": {"main": 2, "catch": 1, "practice_very_easy": 1, "practice_easy": 1},
+        "exclusions": {"catch_correct": 1},
         "curation": {
             "network": "net", "units": {"layers": ["3"], "per_layer": 3}, "sets": 2,
             "very_easy": 1, "easy": 1, "catch": 1,
