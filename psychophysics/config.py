@@ -134,7 +134,8 @@ class OcclusionSection(Section):
 
 class SynthesisSection(Section):
     """Activation maximisation. `diversity` weighs the mean similarity of the images' Gram matrices against the
-    activation in units of the largest one of a natural image; `diversity_layer`: unset, the unit's own layer."""
+    activation in units of the largest one of a natural image (of the range, where some are negative);
+    `diversity_layer`: unset, the unit's own layer."""
 
     steps: PositiveInt = 512
     learning_rate: float = Field(default=0.05, gt=0)

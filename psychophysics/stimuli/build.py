@@ -84,7 +84,7 @@ class _Builder:
             network=plan.stimuli.network.name,
             layer=plan.stimuli.unit.layer,
             channel=plan.stimuli.unit.channel,
-            lowest=plan.lowest,
+            lowest=plan.stimuli.lowest,
             highest=plan.stimuli.highest,
             sets=tuple(self._set(plan, number, runs) for number in range(len(plan.sets))),
             synthesis={name: run["reached"] for name, run in runs.items()},

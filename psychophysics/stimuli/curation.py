@@ -13,7 +13,7 @@ from pydantic import Field, ValidationError
 from psychophysics.config import CurationSection
 from psychophysics.errors import StimuliError
 from psychophysics.stimuli.files import document_sha256, written
-from psychophysics.stimuli.manifest import Manifest, SetRecord
+from psychophysics.stimuli.manifest import Manifest, SetRecord, UnitRecord
 from psychophysics.study_folder import StudyFolder
 from search.config_section import Section, nearest
 
@@ -45,15 +45,20 @@ class Curation(Section):
 
 
 def suggest(manifest: Manifest, section: CurationSection) -> Curation:
-    """Roles by relative activation difference: the clearest units for instruction, then catch, then practice."""
+    """Roles by relative activation difference: the clearest units for instruction, then catch, then practice.
+
+    Pairs whose base activation is not above 0 come after all others, by their difference as a share of the unit's range
+    over the pool.
+    """
     needed = _needed(section)
-    units = sorted(manifest.candidates, key=lambda unit: max(map(_difference, unit.sets)), reverse=True)
+    clear = {record.id: _clearness(unit, record) for unit in manifest.candidates for record in unit.sets}
+    units = sorted(manifest.candidates, key=lambda unit: max(clear[record.id] for record in unit.sets), reverse=True)
     roles = {record.id: "" for unit in units for record in unit.sets}
     for group in dict.fromkeys(GROUP.values()):
         wanted = [role for role in ROLES if GROUP[role] == group for _ in range(needed[role])]
         count = -(-len(wanted) // section.sets)
         mine, units = units[:count], units[count:]
-        sets = sorted((record for unit in mine for record in unit.sets), key=_difference, reverse=True)
+        sets = sorted((record for unit in mine for record in unit.sets), key=lambda s: clear[s.id], reverse=True)
         for role, record in zip(wanted, sets, strict=False):
             roles[record.id] = role
     return Curation(roles=roles)
@@ -165,9 +170,11 @@ def _needed(section: CurationSection) -> dict[str, int]:
     return {role: int(getattr(section, role)) for role in ROLES}
 
 
-def _difference(record: SetRecord) -> float:
-    difference = record.pair.relative_difference
-    return float("-inf") if difference is None else difference
+def _clearness(unit: UnitRecord, record: SetRecord) -> tuple[float, float]:
+    pair = record.pair
+    relative = pair.relative_difference
+    share = (pair.maximum.activation - pair.minimum.activation) / (unit.highest - unit.lowest)
+    return float("-inf") if relative is None else relative, share
 
 
 def _unit_of(identifier: str) -> str:

@@ -28,14 +28,12 @@ class PlannedUnit:
         sets: in order.
         complete: numbers of the sets that get the references of all conditions.
         candidate: for curated trials, not under study.
-        lowest: its least activation over the pool.
     """
 
     stimuli: UnitStimuli
     sets: tuple[ImageSet, ...]
     complete: frozenset[int]
     candidate: bool
-    lowest: float
 
     def set_id(self, number: int) -> str:
         """`network/layer/channel/number`."""
@@ -122,8 +120,8 @@ def _plan_unit(
     complete = frozenset(
         number for number in range(len(used)) if not candidate or f"{network.name}/{unit}/{number}" in accepted
     )
-    stimuli = UnitStimuli(config, folder, network, pool, unit, float(activations.max()))
-    return PlannedUnit(stimuli, used, complete, candidate, float(activations.min()))
+    span = float(activations.min()), float(activations.max())
+    return PlannedUnit(UnitStimuli(config, folder, network, pool, unit, span), used, complete, candidate)
 
 
 def _check_trials(config: StudyConfig, main: Mapping[str, Sequence[Unit]]) -> None:

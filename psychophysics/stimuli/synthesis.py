@@ -48,7 +48,7 @@ def synthesise(
         unit: its spatial mean is the objective.
         n: images; with 2 or more their Gram matrices are pushed apart.
         section: steps, rate, weight of diversity, transforms.
-        scale: activation that counts as 1 beside the diversity term, above 0: the largest of a natural image.
+        scale: activation that counts as 1 beside the diversity term, above 0: as far as natural images take the unit.
         seed: of the start and of the transforms.
         progress: called with the steps done.
     """

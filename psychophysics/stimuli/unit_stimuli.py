@@ -35,7 +35,7 @@ class UnitStimuli:
         network: that has the unit.
         pool: of natural images.
         unit: which.
-        highest: its largest activation over the pool.
+        span: its least and its largest activation over the pool.
     """
 
     def __init__(
@@ -45,10 +45,10 @@ class UnitStimuli:
         network: StudyNetwork,
         pool: ImagePool,
         unit: Unit,
-        highest: float,
+        span: tuple[float, float],
     ) -> None:
         self.config, self.study, self.network, self.pool = config, folder, network, pool
-        self.unit, self.highest = unit, highest
+        self.unit, (self.lowest, self.highest) = unit, span
         self.folder = folder.unit(network.name, unit)
         self.geometry = Geometry.of(network.height, network.width, config.occlusion)
         self._searched = config.occlusion.model_dump(exclude={"exhaustive_sample", "batch"})
@@ -85,7 +85,7 @@ class UnitStimuli:
         n = references if condition == "synthetic" else references // 2
         run = SYNTHETIC_RUNS.index(condition)
         seed = int(np.random.default_rng([self.config.study.seed, run, *str(self.unit).encode()]).integers(2**31))
-        scale = self.highest if self.highest > 0 else 1.0
+        scale = self.highest - min(self.lowest, 0.0)  # a unit of a PredNet may be negative for all images
 
         def make() -> Made:
             made = synthesise(self.network, self.unit, n, section, scale=scale, seed=seed, progress=progress)

@@ -28,6 +28,11 @@ def half_dead():
     made = network()
     made[3].weight.data[5], made[3].bias.data[5] = 0, -1
     return made
+
+def lowered():
+    made = network()
+    made[3].bias.data[1] -= 5
+    return made
 """
 PHOTOS = (
     "astronaut", "brick", "camera", "cell", "chelsea", "coffee", "coins", "grass", "gravel", "ihc", "moon",

@@ -117,6 +117,22 @@ def test_what_a_step_was_made_from_decides_whether_it_is_made_again(built_study,
     assert blurred.stat().st_mtime_ns == before[0] and synthetic.stat().st_mtime_ns > before[1]
 
 
+def test_a_unit_that_is_negative_for_all_images_gets_the_same_synthetic_images(make_study):
+    pictures = {}
+    for source in ("network", "lowered"):  # the same unit, but for a constant
+        config, folder = make_study(
+            network={"source": f"small_networks:{source}", "units": {"listed": ["3/1", "0/4"]}},
+            design={"conditions": ["synthetic"]},
+            synthesis={"steps": 8, "diversity": 2.0, "diversity_layer": "0"},
+        )
+        folder = type(folder)(folder.root.with_name(source))
+        unit = built((config, folder)).units[0]
+        assert unit.lowest < 0 and (unit.highest < 0) == (source == "lowered")
+        shown = unit.sets[0].references["synthetic"]
+        pictures[source] = np.stack([read_png(folder.root / picture.file) for picture in shown]).astype(float)
+    assert np.abs(pictures["network"] - pictures["lowered"]).mean() < 0.05
+
+
 def test_conditions_that_are_not_asked_for_are_not_made(make_study):
     config, folder = make_study(design={"conditions": ["natural", "none"]})
     manifest = built((config, folder))

@@ -7,8 +7,9 @@ import yaml
 from psychophysics.errors import StimuliError
 from psychophysics.stimuli.build import build_stimuli
 from psychophysics.stimuli.curate import curate
-from psychophysics.stimuli.curation import read_curation
+from psychophysics.stimuli.curation import read_curation, suggest
 from psychophysics.stimuli.freeze import freeze, open_frozen
+from psychophysics.stimuli.manifest import UnitRecord, read_manifest
 from psychophysics.study_folder import StudyFolder
 
 
@@ -47,6 +48,24 @@ def test_suggestions_take_the_clearest_candidates_of_disjoint_units(built_study)
     assert len(curation.with_role("very_easy")) == 1
     page = folder.curation_page.read_text()
     assert page.count("<section>") == 6 and "Not signed yet" in page
+
+
+def test_candidates_without_a_relative_difference_are_suggested_last_by_their_share_of_the_range(built_study):
+    config, folder = built_study
+    manifest = read_manifest(folder)
+    negative, positive, both = (unit.model_dump() for unit in manifest.candidates)
+    for unit, low, differences in ((negative, -4.0, (0.5, 2.0)), (positive, 1.0, (0.1, 0.2)), (both, -8.0, (3.0, 0.1))):
+        unit |= {"lowest": low, "highest": low + 4.0}
+        for record, difference in zip(unit["sets"], differences, strict=True):
+            for name, activation in (("base", low), ("minimum", low), ("maximum", low + difference)):
+                record["pair"][name]["activation"] = activation
+    changed = manifest.model_copy(
+        update={"candidates": tuple(UnitRecord.model_validate(unit) for unit in (negative, positive, both))}
+    )
+    roles = suggest(changed, config.curation).roles
+    order = [f"{unit['layer']}/{unit['channel']}" for unit in (positive, both, negative)]
+    assert [identifier.split("/", 1)[1].rpartition("/")[0] for identifier in roles][::2] == order
+    assert roles[negative["sets"][1]["id"]] == "very_easy" and roles[negative["sets"][0]["id"]] == "easy"
 
 
 def test_a_study_without_curated_catch_trials_cannot_be_frozen(built_study):
