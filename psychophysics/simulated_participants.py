@@ -69,6 +69,7 @@ class SimulatedParticipant:
         prolific = {"prolific_pid": f"simulated-{number}", "study_id": "simulated", "session_id": number}
         joining = {
             "consent_version": study["consent"]["version"],
+            "request": number,
             "recruiter": prolific if study["recruitment"]["kind"] == "prolific" else None,
             "viewport": {"width": 1280, "height": 800},
         }

@@ -68,6 +68,11 @@ class StudyFolder:
         return self.taken / "secrets.json"
 
     @property
+    def store(self) -> Path:
+        """What kind of store holds the answers: noted when the study is first served."""
+        return self.taken / "store.txt"
+
+    @property
     def responses(self) -> Path:
         """The tidy tables of the answers, as last collected."""
         return self.taken / "responses"

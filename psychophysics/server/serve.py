@@ -62,11 +62,13 @@ def serve_study(folder: StudyFolder, options: ServeOptions, say: Callable[[str],
     page, why_none = _page()
     folder.taken.mkdir(exist_ok=True)
     with _listening(options.host, options.port) as listener:
+        _refuse_other_store(folder, options.store)
         store = open_answers(folder, frozen, options.store)
         try:
             secrets = _secrets(folder, store)
             study = RunningStudy(folder, frozen, manifest, store, secrets, options.reservation)
             url = _url(options, listener)
+            folder.store.write_text(_kind(options.store) + "\n", encoding="utf-8")
             for line in _told(study, url):
                 say(line)
             if why_none:
@@ -92,6 +94,21 @@ def uvicorn_config(app: FastAPI) -> uvicorn.Config:
         server_header=False,
         timeout_graceful_shutdown=FAREWELL_SECONDS,
     )
+
+
+def _kind(store: str | None) -> str:
+    return "SQLite" if store is None else "MongoDB"
+
+
+def _refuse_other_store(folder: StudyFolder, store: str | None) -> None:
+    """In another store nobody would be known: people could not go on, and could take part twice."""
+    before = folder.store.read_text(encoding="utf-8").strip() if folder.store.is_file() else _kind(store)
+    if before != _kind(store):
+        option = "without --store" if before == "SQLite" else "with --store URI or --store FILE"
+        raise UsageError(
+            f"the answers of this study lie in {before}, not in {_kind(store)}. Next: the same command {option}; "
+            f"or remove {folder.store}, if none of those answers count"
+        )
 
 
 def _secrets(folder: StudyFolder, store: AnswerStore) -> Secrets:

@@ -100,6 +100,19 @@ def test_secrets_that_are_not_those_of_the_answers_are_refused(drawn_study):
     assert told_by(folder, port=0)
 
 
+def test_a_study_stays_in_its_kind_of_store(drawn_study, mongo_uri, tmp_path):
+    folder, uri = drawn_study[2], tmp_path / "uri"
+    uri.write_text(mongo_uri)
+    uri.chmod(0o600)
+    assert "MongoDB at 127.0.0.1:" in told_by(folder, port=0, store=str(uri))[0]
+    told = stopped_by(folder, port=0)
+    assert told.startswith("the answers of this study lie in MongoDB, not in SQLite. Next: the same command with --st")
+    assert not folder.answers.exists()
+    folder.store.unlink()
+    told_by(folder, port=0)
+    assert "lie in SQLite, not in MongoDB. Next: the same command without" in stopped_by(folder, port=0, store=str(uri))
+
+
 def told_by(folder, **options):
     """What `serve_study` says before it serves."""
     lines: list[str] = []
