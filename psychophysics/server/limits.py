@@ -56,3 +56,8 @@ class Limits:
     joining: RateLimit = field(default_factory=lambda: RateLimit(100, 1))
     sending: RateLimit = field(default_factory=lambda: RateLimit(100, 10))
     withdrawing: RateLimit = field(default_factory=lambda: RateLimit(10, 0.2))
+
+    @classmethod
+    def of_rehearsal(cls) -> "Limits":
+        """All simulated participants join from one address."""
+        return cls(joining=RateLimit(1000, 1000))

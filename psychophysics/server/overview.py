@@ -122,16 +122,16 @@ def _cells(
 
 
 def _stages(people: Sequence[Person], stands: Mapping[str, Standing]) -> list[Row]:
-    """How many reached each stage, are in it now, and left in it. A failed practice counts as left there."""
+    """How many reached each stage, are in it now, and ended in it. A failed practice counts as ended there."""
     order = list(STAGES)
-    reached, here, left = Counter[str](), Counter[str](), Counter[str]()
+    reached, here, ended = Counter[str](), Counter[str](), Counter[str]()
     for person in people:
         stage = "practice" if person.progress.practice_failed else person.progress.stage
         reached.update(order[: order.index(stage) + 1])
         stand = stands[person.participant.id]
         here[stage] += stand == "live"
-        left[stage] += stand == "left" or person.progress.practice_failed
-    return [{"name": STAGES[s], "reached": reached[s], "here": here[s], "left": left[s]} for s in order]
+        ended[stage] += stand == "left" or person.progress.practice_failed
+    return [{"name": STAGES[s], "reached": reached[s], "here": here[s], "ended": ended[s]} for s in order]
 
 
 def _rules(finished: Sequence[Person], section: ExclusionsSection) -> list[Row]:

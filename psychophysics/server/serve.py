@@ -14,6 +14,7 @@ from psychophysics.errors import PageError, StudyError
 from psychophysics.page_build import built_page
 from psychophysics.server.app import make_app
 from psychophysics.server.keys import Secrets, read_secrets
+from psychophysics.server.limits import Limits
 from psychophysics.server.running import RESERVED_SECONDS, RunningStudy
 from psychophysics.server.store.contract import AnswerStore
 from psychophysics.server.store.opening import open_answers
@@ -78,7 +79,8 @@ def serve_study(folder: StudyFolder, options: ServeOptions, say: Callable[[str],
             say("Ctrl-C ends this; nothing that was answered is lost")
             for number in (signal.SIGTERM, signal.SIGHUP):  # uvicorn raises again what it was ended by
                 signal.signal(number, signal.default_int_handler)
-            uvicorn.Server(uvicorn_config(make_app(study, page))).run(sockets=[listener])
+            limits = Limits.of_rehearsal() if folder.rehearsal else Limits()
+            uvicorn.Server(uvicorn_config(make_app(study, page, limits))).run(sockets=[listener])
             raise StudyError("the server ended by itself; its last lines say why")
         finally:
             store.close()

@@ -66,11 +66,11 @@ async function show(summary) {
   document.documentElement.dataset.ready = "true";
 }
 
-function cards({ people, places }) {
+function cards({ people, places, patience_s: patience }) {
   const left = people.joined - people.live - people.finished - people.withdrawn;
   const rows = [
     ["Accepted", people.accepted, `of ${places} places`],
-    ["Take part now", people.live, "seen a short while ago"],
+    ["Take part now", people.live, `seen in the last ${plain(patience / 60)} min`],
     ["Excluded", people.excluded, `of ${people.finished} finished`],
     ["Left", left, `of ${people.joined} who agreed`],
     ["Withdrawn", people.withdrawn, "answers erased"],

@@ -27,11 +27,11 @@ function cellOf({ accepted, live }, planned) {
   return make("td", { style: { "--share": Math.min(1, accepted / planned) } }, String(accepted), make("small", {}, live ? `+${live} now` : ""));
 }
 
-/** How many reached each stage, are there now, left there. */
+/** How many reached each stage, are there now, ended there. */
 export function stages({ stages: found }) {
   const all = found[0]?.reached ?? 0;
   find("stage-rows").replaceChildren(
-    ...found.map(({ name, reached, here, left }) => row(head(name), number(reached), bar(all ? reached / all : null), number(here), number(left))),
+    ...found.map(({ name, reached, here, ended }) => row(head(name), number(reached), bar(all ? reached / all : null), number(here), number(ended))),
   );
 }
 

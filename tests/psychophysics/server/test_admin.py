@@ -57,7 +57,7 @@ def test_everybody_is_counted_where_they_are(served):
     filled = {place: cell for place, cell in cells.items() if any(cell.values())}
     natural, none = people["natural"].place, middle.place
     assert filled == {natural[:2]: {"accepted": 1, "live": 0}, none[:2]: {"accepted": 0, "live": 1}}
-    assert [(stage["reached"], stage["here"], stage["left"]) for stage in found["stages"]] == [
+    assert [(stage["reached"], stage["here"], stage["ended"]) for stage in found["stages"]] == [
         (4, 0, 0), (4, 0, 1), (3, 1, 0), (2, 0, 0), (2, 0, 0),
     ]  # fmt: skip
     rules = {rule["name"]: (rule["broken"], rule["passed"]) for rule in found["rules"]}
@@ -84,7 +84,7 @@ def test_who_is_not_seen_any_more_has_left(serve, drawn_once):
     served.join().instructions()
     found = summary(served).json()
     assert (found["people"]["left"], found["people"]["live"], found["live"]) == (1, 0, [])
-    assert sum(stage["left"] for stage in found["stages"]) == 1
+    assert sum(stage["ended"] for stage in found["stages"]) == 1
 
 
 def test_news_of_somebody_are_in_the_next_summary(served):

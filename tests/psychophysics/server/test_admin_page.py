@@ -32,7 +32,7 @@ def test_the_page_shows_the_study_and_follows_it(served, open_page):
     page = open_page(f"/admin#token={served.study.secrets.admin_token}")
     cards = page.locator(".card")
     expect(cards).to_have_text(
-        ["Accepted1of 10 places", "Take part now3seen a short while ago", "Excluded1of 2 finished",
+        ["Accepted1of 10 places", "Take part now3seen in the last 60 min", "Excluded1of 2 finished",
          "Left0of 5 who agreed", "Withdrawn0answers erased"]
     )  # fmt: skip
     assert page.url == f"{served.url}/admin"  # the token is in no history, no screenshot
