@@ -13,6 +13,7 @@ from fastapi import FastAPI
 from psychophysics.errors import PageError, StudyError
 from psychophysics.page_build import built_page
 from psychophysics.server.app import make_app
+from psychophysics.server.assignment import standing
 from psychophysics.server.keys import Secrets, read_secrets
 from psychophysics.server.limits import Limits
 from psychophysics.server.running import RESERVED_SECONDS, RunningStudy
@@ -26,6 +27,7 @@ from search.listening import resolved, why_not_bound
 PROLIFIC = "?PROLIFIC_PID={{%PROLIFIC_PID%}}&STUDY_ID={{%STUDY_ID%}}&SESSION_ID={{%SESSION_ID%}}"
 ANYWHERE = ("0.0.0.0", "::")
 FAREWELL_SECONDS = 5
+IDLE_SECONDS = 75  # a page is silent for as long as a person looks at a trial
 
 
 @dataclass(frozen=True)
@@ -69,6 +71,7 @@ def serve_study(folder: StudyFolder, options: ServeOptions, say: Callable[[str],
             secrets = _secrets(folder, store)
             study = RunningStudy(folder, frozen, manifest, store, secrets, options.reservation)
             url = _url(options, listener)
+            study.verdicts.update(store, store.participants())  # not while the first newcomer waits
             folder.store.write_text(_kind(options.store) + "\n", encoding="utf-8")
             for line in _told(study, url):
                 say(line)
@@ -94,6 +97,7 @@ def uvicorn_config(app: FastAPI) -> uvicorn.Config:
         log_level="warning",
         access_log=False,
         server_header=False,
+        timeout_keep_alive=IDLE_SECONDS,
         timeout_graceful_shutdown=FAREWELL_SECONDS,
     )
 
@@ -160,7 +164,12 @@ def _page() -> tuple[Path | None, str | None]:
 def _told(study: RunningStudy, url: str) -> list[str]:
     design, kind = study.config.design, study.config.recruitment.kind
     count = len(design.conditions) * design.sets * design.participants_per_cell
-    lines = [f"`{study.frozen.study}`, frozen as {study.frozen.sha256[:12]}, {count} places; answers: {study.store}"]
+    people = study.store.participants()
+    filled = sum(standing(who, study.verdicts.accepted, study.now(), study.reservation) == "accepted" for who in people)
+    lines = [
+        f"`{study.frozen.study}`, frozen as {study.frozen.sha256[:12]}, {count} places, {filled} filled; "
+        f"answers: {study.store}"
+    ]
     if study.folder.rehearsal:
         lines.append("a rehearsal: its answers are kept apart from those of the study, and are not for publication")
     lines.append(f"participants: {url}/" + (PROLIFIC if kind == "prolific" else ""))

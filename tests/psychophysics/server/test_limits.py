@@ -2,7 +2,7 @@ import time
 
 import pytest
 
-from psychophysics.server.limits import RateLimit, TooMany
+from psychophysics.server.limits import MOST_SENDERS, RateLimit, TooMany
 
 
 def test_a_burst_then_a_steady_rate_for_each_sender():
@@ -15,6 +15,13 @@ def test_a_burst_then_a_steady_rate_for_each_sender():
     limit.take("b")
     time.sleep(0.06)
     limit.take("a")
+
+
+def test_senders_who_may_ask_as_much_as_new_ones_are_forgotten():
+    limit = RateLimit(burst=1, per_second=1e5)
+    for number in range(MOST_SENDERS + 10):
+        limit.take(str(number))
+    assert len(limit._left) < MOST_SENDERS
 
 
 def test_who_asks_too_often_is_told_how_long_to_wait_and_no_sender_is_kept():

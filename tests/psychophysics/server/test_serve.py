@@ -130,7 +130,7 @@ def told_by(folder, **options):
 def test_the_addresses_are_those_that_participants_open(make_drawn_study, tmp_path):
     folder = make_drawn_study(tmp_path, recruitment={"kind": "prolific", "completion_code": "C1"})[2]
     first, people, withdrawal, admin, *_ = told_by(folder, port=0, public_url="https://study.lab.org/")
-    assert re.match(r"`drawn`, frozen as [0-9a-f]{12}, 10 places; answers: .*/answers\.sqlite$", first)
+    assert re.match(r"`drawn`, frozen as [0-9a-f]{12}, 10 places, 0 filled; answers: .*/answers\.sqlite$", first)
     assert people == (
         "participants: https://study.lab.org/"
         "?PROLIFIC_PID={{%PROLIFIC_PID%}}&STUDY_ID={{%STUDY_ID%}}&SESSION_ID={{%SESSION_ID%}}"

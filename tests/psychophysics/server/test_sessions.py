@@ -296,6 +296,16 @@ def test_too_many_requests_are_told_when_to_come_again(served):
     assert served.ask().status_code == 201  # other requests have limits of their own
 
 
+def test_behind_a_proxy_on_this_machine_each_address_has_a_limit_of_its_own(serve, drawn_once):
+    served = serve(drawn_once, limits=Limits(withdrawing=RateLimit(1, 0.001)))
+
+    def ask(address):
+        headers = {"X-Forwarded-For": address}
+        return served.client.post("/api/withdraw", json={"code": "x"}, headers=headers).status_code
+
+    assert [ask("192.0.2.1"), ask("192.0.2.1"), ask("192.0.2.2"), ask("2001:db8::1")] == [404, 429, 404, 404]
+
+
 def test_each_participant_and_each_joining_address_has_a_limit(serve, drawn_once):
     served = serve(drawn_once, limits=Limits(joining=RateLimit(2, 0.001), sending=RateLimit(3, 0.001)))
     ann, ben = served.join(), served.join()
