@@ -71,8 +71,9 @@ async function joined(kept, study, recruiter) {
     return null;
   }
   const viewport = { width: window.innerWidth, height: window.innerHeight };
+  const joining = { consent_version: study.consent.version, recruiter, request: randomHex(), viewport };
   try {
-    const session = await api.request("POST", "/api/sessions", { consent_version: study.consent.version, recruiter, viewport });
+    const session = await api.request("POST", "/api/sessions", joining);
     api.token = session.token;
     kept.set({ token: session.token, recruiter: recruiter?.prolific_pid ?? null });
     return session;
@@ -80,6 +81,11 @@ async function joined(kept, study, recruiter) {
     notTaken(error, study);
     return null;
   }
+}
+
+/** By which the server knows a request that is sent again after a lost answer: nobody joins twice. */
+function randomHex() {
+  return [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
 function notTaken(error, study) {

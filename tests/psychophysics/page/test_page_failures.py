@@ -29,6 +29,22 @@ def test_answers_that_arrive_but_are_not_acknowledged_are_sent_again_and_stored_
     assert len(seen) > len(set(seen))
 
 
+def test_a_lost_answer_to_consent_makes_no_second_participant(server, visit):
+    visitor = visit(server)
+    before = len(server.stored()[0])
+    sent = []
+
+    def lose_the_first(route):
+        sent.append(route.request.post_data)
+        route.fetch()
+        route.abort("connectionreset") if len(sent) == 1 else route.continue_()
+
+    visitor.page.route("**/api/sessions", lose_the_first)
+    visitor.join()
+    visitor.page.get_by_text("Page 1 of 4").wait_for()
+    assert len(sent) == 2 and len(server.stored()[0]) == before + 1
+
+
 def test_a_slow_network_delays_and_loses_nothing(server, visit, check_stored):
     visitor = visit(server)
     network = visitor.page.context.new_cdp_session(visitor.page)
