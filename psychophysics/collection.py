@@ -186,6 +186,7 @@ def fixed_study(frozen: Frozen, config: StudyConfig) -> Study:
         equivalence_bound=config.analysis.equivalence_bound,
         seed=config.study.seed,
         exclusions=config.exclusions.model_dump(mode="json"),
+        alpha=config.analysis.alpha,
     )
 
 

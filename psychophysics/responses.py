@@ -97,7 +97,8 @@ class Study:
 
     equivalence_bound: largest difference of two accuracies that counts as none (a share, 0.05 = 5 points); None where
     the configuration fixed none, and then nothing is tested for equivalence. seed: of the bootstrap. exclusions: limits
-    by name as in `psychophysics.exclusions.Thresholds`; those not given have its defaults.
+    by name as in `psychophysics.exclusions.Thresholds`; those not given have its defaults. alpha: a relation to HMS
+    is said to be shown where p is below.
     """
 
     name: str = "study"
@@ -105,6 +106,7 @@ class Study:
     equivalence_bound: float | None = None
     seed: int = 0
     exclusions: Mapping[str, Any] = field(default_factory=dict)
+    alpha: float = 0.05
 
     @property
     def thresholds(self) -> Thresholds:
@@ -215,6 +217,8 @@ def _read_study(path: Path) -> Study:
     bound = study.equivalence_bound
     if bound is not None and not (isinstance(bound, int | float) and 0 < bound < 1):
         raise ResponsesError(f"{path}: equivalence_bound is {bound!r}; it is a share between 0 and 1, such as 0.05.")
+    if not (isinstance(study.alpha, int | float) and 0 < study.alpha < 1):
+        raise ResponsesError(f"{path}: alpha is {study.alpha!r}; it is a share between 0 and 1, such as 0.05.")
     return study
 
 

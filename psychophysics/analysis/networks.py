@@ -40,11 +40,12 @@ def by_network(trials: pd.DataFrame, networks: pd.DataFrame) -> pd.DataFrame:
     return joined[["network", "condition", "hms", "mse", "participants", "trials", "accuracy"]]
 
 
-def understanding_and_hms(table: pd.DataFrame) -> NetworkQuestion:
+def understanding_and_hms(table: pd.DataFrame, alpha: float = 0.05) -> NetworkQuestion:
     """The question for the mean accuracy of each network of `by_network` over the conditions with references.
 
     Without references nobody can know what a unit likes: condition `none` counts only where there is no other.
-    Networks without HMS are left out. With fewer than 6 networks it says that the question cannot be answered.
+    Networks without HMS are left out. A relation is said to be shown where p < `alpha`. With fewer than 6 networks it
+    says that the question cannot be answered.
     """
     shown = table[table["condition"] != "none"]
     means = (shown if len(shown) else table).groupby("network")[["hms", "accuracy"]].mean().dropna()
@@ -58,5 +59,5 @@ def understanding_and_hms(table: pd.DataFrame) -> NetworkQuestion:
     x, y = means["hms"].to_numpy(), means["accuracy"].to_numpy()
     p = exact_p_value(x, y) if n <= EXACT_UP_TO else t_p_value(rho, n - 2, n)
     direction = "easier" if rho > 0 else "harder"
-    verdict = f"more brain-like networks are {direction} to understand" if p < 0.05 else "no relation is shown"
+    verdict = f"more brain-like networks are {direction} to understand" if p < alpha else "no relation is shown"
     return NetworkQuestion(n, rho, p, f"Over {n} networks {verdict}.")

@@ -144,7 +144,7 @@ def _numbers(responses: Responses, kept: list[str], but_catch: list[str]) -> Num
         sets=summaries.by_stimulus(main, QUERY),
         activation=None if responses.queries is None else activation_effect(main, responses.queries),
         networks=network_table,
-        question=None if network_table is None else understanding_and_hms(network_table),
+        question=None if network_table is None else understanding_and_hms(network_table, study.alpha),
     )
 
 

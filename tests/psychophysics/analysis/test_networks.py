@@ -24,6 +24,7 @@ def test_six_networks_in_order_have_the_smallest_p_that_six_can_have(make_trials
     found = understanding_and_hms(table)
     assert found.rho == pytest.approx(1) and found.p == pytest.approx(2 / 720)
     assert found.answer == "Over 6 networks more brain-like networks are easier to understand."
+    assert understanding_and_hms(table, 0.002).answer == "Over 6 networks no relation is shown."
 
 
 def test_fewer_than_six_with_hms_cannot_answer(make_trials) -> None:
