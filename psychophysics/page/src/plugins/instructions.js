@@ -81,7 +81,7 @@ function workedExample(example) {
     question: h("h2", {}, "Which image is more favored?"),
     extra: h("p", { class: "verdict right" }, h("strong", {}, `Here it is the ${side} image.`),
       known
-        ? ` The square in the ${other} image covers more of what the favorite images on the left have in common.`
+        ? ` The square in the ${other} image covers more of what the favorite images have in common.`
         : ` The square in the ${other} image covers more of what this unit likes.`),
   });
   layout.querySelector(`[data-side="${side}"]`).classList.add("target");
