@@ -18,7 +18,7 @@ def summary(manifest: Manifest, folder: StudyFolder, command: str) -> str:
         f"units under study: {len(manifest.units)}, sets {sum(len(unit.sets) for unit in manifest.units)}; "
         f"candidates for curated trials: {sum(len(unit.sets) for unit in manifest.candidates)}",
         *_controls(manifest.units),
-        *regret_lines(manifest),
+        *_regret(manifest),
         *_synthesis(manifest.units),
         f"contact sheets: {folder.root}/stimuli/*/*/sheet.png",
         str(folder.manifest),
@@ -43,8 +43,7 @@ def _controls(units: Sequence[UnitRecord]) -> list[str]:
     return lines
 
 
-def regret_lines(manifest: Manifest) -> list[str]:
-    """What the patch search missed of the exhaustive one, in a line; none where nothing was searched both ways."""
+def _regret(manifest: Manifest) -> list[str]:
     if not manifest.regret:
         return []
     worst = max(measured.regret for measured in manifest.regret)
