@@ -12,6 +12,7 @@ import pytest
 import torch
 
 from prednet.checkpoint import load_checkpoint
+from psychophysics.config_reader import load_study
 from search.learning_curve import read_curve
 
 CONFIG = """\
@@ -68,6 +69,13 @@ def test_a_search_with_real_parts(mini, expect_whole):
     row = json.loads(scored.out)
     for metric in ("hms", "mse", "accuracy"):
         assert row[metric] == pytest.approx(trials[0][metric], rel=1e-5), metric
+
+    study = folder / "study.yaml"
+    chosen = mini("study", "from-search", "mini", "--networks", "2", "--units", "4", "--out", str(study))
+    assert chosen.code == 0, chosen.err
+    assert "2 networks: the question cannot be answered with fewer than 6" in chosen.out
+    hms = sorted((trial["hms"], int(trial["tid"])) for trial in trials)
+    assert [network.name for network in load_study(study).networks] == [f"trial-{tid:06d}" for _, tid in hms]
 
     again = mini("rerun", "mini", "--tid", "1")
     assert again.code == 0, again.err
