@@ -12,9 +12,10 @@ from search.report.drawings import print_all
 __all__ = ["write_report"]
 
 
-def write_report(responses: Path, out: Path) -> Path:
+def write_report(responses: Path, out: Path, *, printed: bool = True) -> Path:
     """Write `report.html`, `tables/*.csv` and `figures/*.{png,pdf}` into `out`; return the path of the page.
 
+    `printed`: False leaves out `figures/`, most of the time that a report takes.
     Raises ResponsesError where `responses` is no folder of a study's tables. What the data do not determine is named on
     the page.
     """
@@ -23,7 +24,8 @@ def write_report(responses: Path, out: Path) -> Path:
     for name, table in analysis.tables().items():
         with replacing(out / "tables" / f"{name}.csv") as temporary:
             table.to_csv(temporary, index=False, lineterminator="\n")
-    print_all(drawn, out / "figures")
+    if printed:
+        print_all(drawn, out / "figures")
     page = out / "report.html"
     with replacing(page) as temporary:
         temporary.write_text(render(analysis, drawn), encoding="utf-8")

@@ -13,7 +13,7 @@ DRAWN = "boxes => boxes.map(box => [box.dataset.figure, !!box.querySelector('svg
 
 
 def test_figures_are_drawn_and_nothing_overflows(browser, write_study, tmp_path: Path) -> None:
-    page = write_report(write_study(networks=6), tmp_path / "out")
+    page = write_report(write_study(networks=6), tmp_path / "out", printed=False)
     for width, scheme in ((390, "light"), (940, "dark"), (1440, "light")):
         tab = browser.new_page(viewport={"width": width, "height": 800}, color_scheme=scheme)
         wrong: list[str] = []

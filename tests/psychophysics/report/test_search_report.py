@@ -52,7 +52,7 @@ def test_a_study_without_a_report_is_named_with_the_command_that_writes_it(resul
 def test_a_study_with_a_report_is_linked_with_what_it_found(results, make_drawn_study, write_study) -> None:
     make_drawn_study(results, study={"search": "fixed"})
     study = results / "studies" / "drawn" / "report"
-    write_study_report(write_study(networks=6), study)
+    write_study_report(write_study(networks=6), study, printed=False)
     table = pd.read_csv(study / "tables" / "networks.csv")
     shown = table[table["condition"] == "natural"]  # the other condition is `none`
     rho = stats.spearmanr(shown["hms"], shown["accuracy"]).statistic
@@ -66,7 +66,7 @@ def test_a_study_with_a_report_is_linked_with_what_it_found(results, make_drawn_
 
 def test_a_study_of_too_few_networks_says_so_there_too(results, make_drawn_study, write_study) -> None:
     make_drawn_study(results, study={"search": "fixed"})
-    write_study_report(write_study(networks=3), results / "studies" / "drawn" / "report")
+    write_study_report(write_study(networks=3), results / "studies" / "drawn" / "report", printed=False)
     assert "drawn 3 – – 3 networks with a defined HMS: the question cannot be answered" in _text(
         _section(_page(results))
     )
