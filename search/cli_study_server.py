@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from search.cli_options import say
-from search.errors import EXIT_INTERRUPTED
+from search.errors import EXIT_INTERRUPTED, UsageError
 from search.paths import results_root
 
 app = typer.Typer()
@@ -44,9 +44,12 @@ def serve(
     code 130; started again, it goes on, and participants with it. The connection is not encrypted: on the internet,
     put a reverse proxy with TLS before it (docs/howto/study_server.md).
     """
-    from psychophysics.server.serve import ServeOptions, serve_study
     from psychophysics.study_folder import find_study
 
+    try:
+        from psychophysics.server.serve import ServeOptions, serve_study
+    except ModuleNotFoundError as missing:
+        raise UsageError(f"{missing.name} is not installed. Next: pip install 'hms-search[study]'") from None
     options = ServeOptions(host, port, public_url, store, reserve * 60)
     folder = find_study(study, results_root()).rehearsed(rehearsal)
     try:

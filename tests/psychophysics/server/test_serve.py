@@ -18,8 +18,8 @@ from psychophysics.study_folder import StudyFolder
 from search.errors import UsageError
 
 
-def start(results, *words):
-    environment = {**os.environ, "HMS_RESULTS": str(results), "HMS_DATA": str(results / "data")}
+def start(results, *words, **variables):
+    environment = {**os.environ, "HMS_RESULTS": str(results), "HMS_DATA": str(results / "data"), **variables}
     command = [sys.executable, "-m", "search", "study", "serve", "drawn", *words]
     return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
 
@@ -55,6 +55,14 @@ def test_a_served_study_ends_by_ctrl_c_with_all_answers_stored(drawn_study, tmp_
     answers = open_answers(drawn_study[2], drawn_study[0])
     assert [stored.kind for stored in answers.events()] == ["instructions_shown"]
     answers.close()
+
+
+def test_without_its_packages_the_command_names_the_extra(drawn_study, tmp_path):
+    (tmp_path / "uvicorn.py").write_text("raise ModuleNotFoundError('no uvicorn', name='uvicorn')")
+    with start(tmp_path, PYTHONPATH=os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])) as process:
+        told = process.stdout.read()
+    assert process.returncode == 2
+    assert told == "hms: uvicorn is not installed. Next: pip install 'hms-search[study]'\n"
 
 
 def stopped_by(folder, **options):
