@@ -1,4 +1,4 @@
-"""The documentation site: `sphinx-build -W --keep-going docs build/docs`. Two pages are made from the code."""
+"""The documentation site: `sphinx-build -W --keep-going docs build/docs`. Three pages are made from the code."""
 
 import sys
 import tomllib
@@ -35,8 +35,13 @@ def _generated(_app: Any, page: str, source: list[str]) -> None:
         return
     import commands
     import configuration
+    import study_configuration
 
-    made = {"reference/configuration": configuration.markdown, "reference/commands": commands.markdown}
+    made = {
+        "reference/configuration": configuration.markdown,
+        "reference/study_configuration": study_configuration.markdown,
+        "reference/commands": commands.markdown,
+    }
     source[0] = source[0].replace(MARK, made[page]())
 
 

@@ -17,7 +17,7 @@ QUICKSTART = Path(__file__).parents[2] / "configs" / "quickstart.yaml"
 NAMED = "NAME"  # stands for the keys of a mapping whose names are the user's
 PLURAL = {"integer": "whole numbers", "number": "numbers", "string": "texts", "boolean": "true or false"}
 SINGULAR = {"integer": "whole number", "number": "number", "string": "text", "boolean": "true or false"}
-BOUNDS = (("minimum", "at least"), ("exclusiveMinimum", "above"), ("maximum", "at most"))
+BOUNDS = (("minimum", "at least"), ("exclusiveMinimum", "above"), ("maximum", "at most"), ("exclusiveMaximum", "below"))
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class Key:
         value = self.schema["default"]
         if value is None:
             return "unset"
-        if value in ([], {}):
+        if value in ([], {}, ""):
             return "empty"
         return f"`{str(value).lower() if isinstance(value, bool) else value}`"
 

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from metrics.registry import METRICS
+from psychophysics.config_reader import load_study
 from search.config import searchable_names
 from search.export import result_columns
 
@@ -24,6 +25,20 @@ def test_every_key_of_the_configuration_is_described(script):
     assert len(keys) > 60
     assert [name for name, description, _ in sections if not description] == []
     assert [key.name for key in keys if not key.meaning.endswith((".", "..."))] == []
+
+
+def test_every_key_of_a_study_is_there_with_its_default(script):
+    sections = {name: keys for name, description, keys in script("study_configuration").sections() if description}
+    document = load_study(ROOT / "configs" / "study-demo.yaml").document()
+    given = {name: value for name, value in document.items() if isinstance(value, dict)}
+    given |= {"networks[]": document["networks"][0], "networks[].units": document["networks"][0]["units"]}
+    for name, values in given.items():
+        plain = [key for key, value in values.items() if not isinstance(value, dict)]
+        assert [key.path[-1] for key in sections[name]] == plain
+    assert set(sections) == {*given, "further_network", "curation.units"}
+    text = script("study_configuration").markdown()
+    assert "| `equivalence_bound` | number above 0 and below 0.5 | must be given |" in text
+    assert "| `total_seconds` | list of numbers | `[90.0, 900.0]` |" in text and "| `title` | text | empty |" in text
 
 
 def test_every_command_argument_and_option_is_described(script):
