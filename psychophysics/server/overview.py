@@ -94,7 +94,8 @@ class Overview:
         progress = replay(plan, events)
         session = Session(plan, who, events)
         main = [row for row in session.trial_rows() if row["kind"] == "main"]
-        return Person(who, progress, _where(plan, progress), broken_rules(session, self._limits), main)
+        broken = broken_rules(session, self._limits) if progress.finished else []
+        return Person(who, progress, _where(plan, progress), broken, main)
 
     def _stands(self, person: Person, now: float) -> Standing:
         return standing(person.participant, lambda who: not person.broken, now, self._study.reservation)

@@ -109,10 +109,10 @@ class Sessions:
         """
         with self._locks[identifier]:
             try:
-                return self._send(self._person(identifier), sent)
-            except EventRefused:  # another server has stored events meanwhile
+                return self._send(identifier, sent)
+            except EventRefused:  # another server has stored events meanwhile, or erased all
                 self._live.pop(identifier, None)
-                return self._send(self._person(identifier), sent)
+                return self._send(identifier, sent)
 
     def withdraw(self, code: str) -> bool:
         """Erase the answers that belong to a code; False: none do."""
@@ -159,12 +159,15 @@ class Sessions:
             **session_view(study.config, live.plan, live.progress, study.images),
         }
 
-    def _send(self, person: Participant, sent: Sequence[AnyEvent]) -> View:
-        live, now = self._session(person), self.study.now()
-        progress, new, refusal = _fitting(live, person.id, sent, now)
+    def _send(self, identifier: str, sent: Sequence[AnyEvent]) -> View:
+        live = self._live.get(identifier) or self._session(self._person(identifier))
+        now = self.study.now()
+        progress, new, refusal = _fitting(live, identifier, sent, now)
         if new:
-            self.study.store.append(person.id, new, now, ended=progress.finished)
+            self.study.store.append(identifier, new, now, ended=progress.finished)
             live.events, live.progress = [*live.events, *new], progress
+        else:
+            self._person(identifier)  # a store that is not asked to append does not tell that all was erased
         state = state_view(self.study.config, live.plan, live.progress, self.study.images)
         view = {"next_seq": live.progress.next_seq, "state": state}
         if refusal is not None:

@@ -5,8 +5,9 @@
 A study of the paper's size (18 units, 10 image sets, 5 conditions, 250 places), whose pictures are drawn by the tests,
 is served by a real `hms study serve`, with SQLite and with the embedded MongoDB, one after the other. Simulated
 participants all begin at once and take part over HTTP, each with a pause of `--pace` seconds on average before an event
-(people take about 3), a fifth of the events sent twice. Afterwards what is stored is compared with what was sent.
-`--preload`: they also fetch all pictures, as a page does. `--pace 0`: as fast as the server answers.
+(people take about 3), a fifth of the events sent twice, while the admin page is followed. Afterwards what is stored is
+compared with what was sent. `--preload`: they also fetch all pictures, as a page does. `--pace 0`: as fast as the
+server answers.
 """
 
 import argparse
@@ -16,6 +17,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections import Counter
 from collections.abc import Iterator
@@ -26,8 +28,9 @@ from types import ModuleType
 import numpy as np
 import psutil
 
+from psychophysics.server.keys import read_secrets
 from psychophysics.server.store.opening import open_answers
-from psychophysics.simulated_participants import Behaviour, Visit, simulate
+from psychophysics.simulated_participants import Behaviour, Server, Visit, simulate
 from psychophysics.simulated_strategies import preference
 from psychophysics.stimuli.freeze import open_frozen
 from psychophysics.study_folder import StudyFolder
@@ -65,6 +68,7 @@ def measure(store: str, results: Path, options: argparse.Namespace) -> None:
         at = mongodb_file(results, stack) if store == "mongodb" else None
         url, server = stack.enter_context(served(results, folder, at))
         behaviour = Behaviour(preference("random", manifest), pace=options.pace, repeat=REPEAT, preload=options.preload)
+        stack.enter_context(followed(url, read_secrets(folder.secrets).admin_token))
         begun, used = time.perf_counter(), sum(server.cpu_times()[:2])
         visits = simulate(url, behaviour, options.participants, at_once=options.participants)
         seconds, used = time.perf_counter() - begun, sum(server.cpu_times()[:2]) - used
@@ -119,6 +123,24 @@ def served(results: Path, folder: StudyFolder, at: Path | None) -> Iterator[tupl
             yield url, psutil.Process(process.pid)
         finally:
             process.terminate()
+
+
+@contextmanager
+def followed(url: str, token: str) -> Iterator[None]:
+    """The admin page's question, every 5 seconds in a thread."""
+    ended = threading.Event()
+
+    def follow() -> None:
+        while not ended.wait(5):
+            Server(url).expect("GET", "/api/admin/summary", 200, token=token)
+
+    thread = threading.Thread(target=follow)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()
 
 
 def mongodb_file(results: Path, stack: ExitStack) -> Path:
