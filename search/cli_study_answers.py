@@ -42,7 +42,7 @@ def report(
     store: Store = None,
     rehearsal: Rehearsal = False,
 ) -> None:
-    """Analyse the answers of a study: report.html, tables/ (CSV), figures/ (PNG, PDF). Collects them first."""
+    """Analyse the answers of a study: report.html, tables/ (CSV), figures/. Collects them first if it can."""
     from psychophysics.collect import collect_study
     from psychophysics.report import write_report
     from psychophysics.study_folder import find_study
@@ -52,7 +52,8 @@ def report(
     if not (tables / "trials.csv").is_file():
         folder = find_study(study, results_root()).rehearsed(rehearsal)
         tables, to = folder.responses, out or folder.report
-        say(f"{tables}: {collect_study(folder, store, tables)}")
+        sent = store is None and not folder.answers.is_file() and (tables / "trials.csv").is_file()
+        say(f"{tables}: {'as collected before' if sent else collect_study(folder, store, tables)}")
     say(str(write_report(tables, to)))
 
 

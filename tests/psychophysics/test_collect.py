@@ -61,6 +61,9 @@ def test_answers_are_collected_and_reported_by_the_name_of_the_study(study, tmp_
     assert len(found.baselines) == 24 and found.study.name == "drawn"
     assert typed("report", "drawn").splitlines()[-1] == str(folder.report / "report.html")
     assert pd.read_csv(folder.report / "tables" / "pass_rates.csv")["finished"].tolist() == [0] * 5
+    folder.answers.unlink()  # as in a copy for a colleague
+    assert typed("report", "drawn").startswith(f"{folder.responses}: as collected before\n")
+    answer(study, folder)
     other = tmp_path / "other"
     assert typed("collect", str(folder.root), "--out", str(other)).endswith(f"next: hms study report {other}\n")
     assert typed("report", str(other)) == f"{other / 'report' / 'report.html'}\n"

@@ -49,6 +49,14 @@ def test_none_is_lost_none_double_and_all_places_are_filled_equally(serve, two_a
     assert late.take_part().status == "no place"
 
 
+def test_participants_of_a_prolific_study_have_ids(serve, make_drawn_study, tmp_path):
+    changes = {"recruitment": {"kind": "prolific", "completion_code": "C0DE"}, "design": {"conditions": ["none"]}}
+    study = make_drawn_study(tmp_path, **changes)
+    served = serve(study)
+    visits = simulate(served.url, Behaviour(preference("random", study[1])), 2)
+    assert [visit.status for visit in visits] == ["done", "done"] and visits[0].token != visits[1].token
+
+
 def test_simulated_participants_refuse_a_server_of_real_answers(served):
     with pytest.raises(StudyError, match=r"people; simulated participants .* hms study serve drawn --rehearsal"):
         refuse_real(served.url, "drawn")

@@ -96,6 +96,17 @@ def test_an_event_that_comes_again_is_stored_once_and_answered_the_same(served):
     assert [seq for seq, _, _ in stored(served, person)] == [0, 1, 2, 3]
 
 
+def test_events_of_somebody_erased_by_another_server_are_refused(served):
+    """Stored or new: what this server still has in memory is not believed."""
+    person = served.join()
+    person.instructions()
+    secrets, stored_already = served.study.secrets, person.sent[-1]
+    assert served.study.store.withdraw(secrets.withdrawal_hash(person.session["withdrawal_code"]))
+    assert person.post(stored_already).status_code == 401
+    assert person.post(person.event("visibility", visible=True)).status_code == 401
+    assert served.study.store.events() == []
+
+
 def test_a_double_click_a_gap_and_an_answer_out_of_turn_change_nothing(served):
     person = with_references(served)
     state = person.instructions()["state"]
