@@ -55,7 +55,7 @@ export class OcclusionTrial {
     const { button, time } = await firstChoice(screen);
     const rt = time - start;
     const confirmed = answered(button, time, rt);
-    if (practice) await feedbackOf(confirmed, layout, button);
+    if (practice) await feedbackOf(confirmed, layout);
     else await betweenTrials(display, progress);
     await confirmed;
     return { button, rt: Math.round(rt) };
@@ -78,6 +78,7 @@ function firstChoice(screen) {
     const choose = (button, time) => {
       for (const element of elements) element.disabled = true;
       screen.classList.add("answered");
+      screen.querySelector(`[data-button="${button}"]`).classList.add("chosen");
       resolve({ button, time });
     };
     for (const element of elements) {
@@ -98,13 +99,12 @@ async function betweenTrials(display, progress) {
   await pressed;
 }
 
-async function feedbackOf(confirmed, layout, button) {
+async function feedbackOf(confirmed, layout) {
   const { feedback } = await confirmed;
   if (!feedback) return; // It was given before the page was loaded again.
   const { button: next, pressed } = continueButton("Continue", { focus: true });
   const right = feedback.target_side;
   layout.querySelector(`[data-side="${right}"]`).classList.add("target");
-  layout.querySelector(`[data-button="${button}"]`).classList.add("chosen");
   const words = feedback.correct ? "✓ Correct." : "✗ Not correct.";
   const verdict = h("p", { class: feedback.correct ? "verdict right" : "verdict wrong", role: "status" },
     h("strong", {}, words), ` It is the ${right} image.`);
