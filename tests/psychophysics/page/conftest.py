@@ -9,9 +9,10 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,7 @@ from psychophysics.page_build import build_page
 from psychophysics.server.store.contract import Event, Participant
 from psychophysics.server.store.opening import open_answers
 from psychophysics.session_plan import SessionPlan, session_plan
-from psychophysics.simulated_strategies import Preference, preference
+from psychophysics.simulated_strategies import Fetch, Preference, preference
 from psychophysics.stimuli.freeze import Frozen
 from psychophysics.stimuli.manifest import Manifest
 from psychophysics.study_folder import StudyFolder
@@ -257,6 +258,30 @@ def begun(server, visit):
         return visitor
 
     return begin
+
+
+@pytest.fixture(scope="session")
+def in_main() -> Callable[..., Preference]:
+    """A function: decides main trials by `main` and catch trials by `catch`, practice rightly.
+
+    A catch trial is known by its picture: the page tells it from a main trial in no way.
+    """
+
+    def decide(server: StudyServer, *, main: Preference | None = None, catch: Preference | None = None) -> Preference:
+        perfect = preference("perfect", server.manifest)
+        curated = server.frozen.curated
+        hashes = {role: {server.manifest.set(i).pair.base.sha256 for i in ids} for role, ids in curated.items()}
+
+        def prefer(trial: Mapping[str, Any], fetch: Fetch) -> float:
+            base = sha256(fetch(trial["base"])).hexdigest()
+            if base in hashes["catch"]:
+                return (catch or perfect)(trial, fetch)
+            practice = base in hashes["very_easy"] | hashes["easy"]
+            return (perfect if practice else main or perfect)(trial, fetch)
+
+        return prefer
+
+    return decide
 
 
 @pytest.fixture(scope="session")

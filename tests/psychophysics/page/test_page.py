@@ -3,9 +3,6 @@
 Their computers' clocks are turned forward where they think, so that the time limits of the paper hold in seconds.
 """
 
-from collections.abc import Callable
-from hashlib import sha256
-
 import pytest
 
 from psychophysics.collection import collect
@@ -26,30 +23,6 @@ def server(start_server):
     """Somebody may need three rounds of practice and go on, which is one more than is accepted."""
     design = {"conditions": ["natural"], "ranked_sets": 2, "sets": 2, "participants_per_cell": 8}
     return start_server(design=design, exclusions=LIMITS)
-
-
-@pytest.fixture
-def in_main(server) -> Callable:
-    """A function: decides main trials by `main` and catch trials by `catch`, practice rightly; both get (trial, fetch).
-
-    A catch trial is known by its picture: the page tells it from a main trial in no way.
-    """
-    perfect = preference("perfect", server.manifest)
-    curated = {
-        name: {server.manifest.set(i).pair.base.sha256 for i in ids} for name, ids in server.frozen.curated.items()
-    }
-
-    def decide(main=perfect, catch=perfect):
-        def prefer(trial, fetch):
-            base = sha256(fetch(trial["base"])).hexdigest()
-            if base in curated["catch"]:
-                return catch(trial, fetch)
-            practice = base in curated["very_easy"] | curated["easy"]
-            return (perfect if practice else main)(trial, fetch)
-
-        return prefer
-
-    return decide
 
 
 def outcome(visitor):
@@ -74,7 +47,7 @@ STRATEGIES = {
 def test_a_participant_with_a_strategy_is_as_right_as_the_pictures_make_it(
     server, visit, in_main, check_stored, strategy
 ):
-    visitor = visit(server, in_main(preference(strategy, server.manifest)), clock=True)
+    visitor = visit(server, in_main(server, main=preference(strategy, server.manifest)), clock=True)
     visitor.join()
     visitor.instructions(INSTRUCTION_S)
     visitor.finish(seconds=TRIAL_S)
@@ -103,8 +76,8 @@ def left(trial, fetch):
 def test_a_careless_participant_breaks_exactly_one_rule(server, visit, in_main, check_stored, rule):
     perfect = preference("perfect", server.manifest)
     careless = {
-        "catch": in_main(catch=lambda trial, fetch: -perfect(trial, fetch)),
-        "side": in_main(main=left),
+        "catch": in_main(server, catch=lambda trial, fetch: -perfect(trial, fetch)),
+        "side": in_main(server, main=left),
     }
     visitor = visit(server, careless.get(rule), clock=True)
     visitor.join()
@@ -149,30 +122,3 @@ def test_who_fails_practice_for_good_is_thanked_and_sees_no_main_trial(server, v
     main, broken = outcome(visitor)
     assert main.empty and "practice" in broken
     assert len(visitor.buttons) == 6
-
-
-@pytest.mark.long
-@pytest.mark.timeout(900)
-def test_many_participants_in_all_conditions(start_server, visit, in_main, check_stored):
-    """Every place of a study with five conditions is taken by somebody who decides by chance; nobody else gets one."""
-    conditions = ["natural", "synthetic", "mixed", "blurred", "none"]
-    server = start_server(
-        design={"conditions": conditions, "ranked_sets": 2, "sets": 2, "participants_per_cell": 2},
-        exclusions={"rarer_side": 0},
-    )
-    visitors = []
-    for _ in range(20):
-        visitors.append(visit(server, in_main(preference("random", server.manifest)), clock=True))
-        visitors[-1].join()
-        visitors[-1].instructions(INSTRUCTION_S)
-        visitors[-1].finish(seconds=TRIAL_S)
-        check_stored(visitors[-1])
-    late = visit(server)
-    late.join()
-    late.page.get_by_role("heading", name="The study is full").wait_for()
-
-    found = collect(server.frozen, server.manifest, *server.stored())
-    assert exclusions(found.trials, found.participants, found.study.thresholds).empty
-    assert found.participants["condition"].value_counts().to_dict() == dict.fromkeys(conditions, 4)
-    assert sorted(found.participants["participant"]) == sorted(visitor.id for visitor in visitors)
-    assert len(found.trials) == sum(len(visitor.buttons) for visitor in visitors) == 16 * 8 + 4 * 6
