@@ -188,3 +188,16 @@ def serve(tmp_path: Path) -> Iterator[Serve]:
 def served(serve: Serve, drawn_once: Any) -> Served:
     """The drawn study, served."""
     return serve(drawn_once)
+
+
+@pytest.fixture(params=["sqlite", "mongo"])
+def on_each_store(
+    request: pytest.FixtureRequest, serve: Serve, drawn_once: Any, tmp_path: Path
+) -> Callable[[], Served]:
+    """A function that serves the study on SQLite or MongoDB."""
+    if request.param == "sqlite":
+        return lambda: serve(drawn_once)
+    uri = tmp_path / "uri"
+    uri.write_text(request.getfixturevalue("mongo_uri"))
+    uri.chmod(0o600)
+    return lambda: serve(drawn_once, store=str(uri))
