@@ -41,7 +41,9 @@ async function start() {
 function recruiterOf(study) {
   if (study.recruitment.kind !== "prolific") return null;
   const given = new URLSearchParams(location.search);
-  const [prolific_pid, study_id, session_id] = ["PROLIFIC_PID", "STUDY_ID", "SESSION_ID"].map((name) => given.get(name));
+  const [prolific_pid, study_id, session_id] = ["PROLIFIC_PID", "STUDY_ID", "SESSION_ID"].map((name) =>
+    given.get(name),
+  );
   if (prolific_pid && study_id && session_id) return { prolific_pid, study_id, session_id };
   farewell(place, "Please start from Prolific", [
     "The link lacks the participant's number. Open this study from its page on Prolific.",
@@ -67,7 +69,10 @@ async function resumed(kept, recruiter) {
 /** A new session after consent; null: there is none, and the screen says why. */
 async function joined(kept, study, recruiter) {
   if (!(await consent(place, study))) {
-    farewell(place, "You did not agree", ["Nothing was stored. You may close this window.", `Contact: ${study.consent.contact}`]);
+    farewell(place, "You did not agree", [
+      "Nothing was stored. You may close this window.",
+      `Contact: ${study.consent.contact}`,
+    ]);
     return null;
   }
   const viewport = { width: window.innerWidth, height: window.innerHeight };
@@ -93,7 +98,12 @@ function notTaken(error, study) {
   if (error.status === 410) {
     farewell(place, "The study is full", ["All places are taken. Thank you for your interest.", contact]);
   } else if (error.status === 409 && error.body.reason === "consent_changed") {
-    farewell(place, "The text was changed", ["Please read what you agree to once more."], ["Read it", () => location.reload()]);
+    farewell(
+      place,
+      "The text was changed",
+      ["Please read what you agree to once more."],
+      ["Read it", () => location.reload()],
+    );
   } else if (error.status === 409) {
     farewell(place, "You took part already", ["Everybody can take part once. Thank you.", contact]);
   } else {
@@ -107,19 +117,24 @@ async function participate(study, session, kept, events) {
   document.addEventListener("visibilitychange", () => watch(document.visibilityState === "visible"));
   watchSize(study.minimum, document.querySelector("#cover"), watch);
   const state = await runSession(session, queue, place, trouble);
-  const another = study.recruitment.kind === "local" && (() => {
-    kept.clear();
-    location.reload();
-  });
+  const another =
+    study.recruitment.kind === "local" &&
+    (() => {
+      kept.clear();
+      location.reload();
+    });
   done(place, study, session, state, another);
 }
 
 /** Another window of this browser has taken over. */
 function elsewhere() {
   queue?.stop();
-  farewell(document.body, "The study goes on in another window", [
-    "It was opened in another tab or window of this browser. Go on there, and close this one.",
-  ], ["Go on here instead", () => location.reload()]);
+  farewell(
+    document.body,
+    "The study goes on in another window",
+    ["It was opened in another tab or window of this browser. Go on there, and close this one."],
+    ["Go on here instead", () => location.reload()],
+  );
 }
 
 /** The server holds other answers than this page: begin again from what it holds. */
@@ -134,17 +149,24 @@ function broken(error) {
   console.error(error);
   queue?.stop();
   const gone = error instanceof Refusal && error.status === 401;
-  farewell(document.body, gone ? "This session has ended" : "Something went wrong", [
-    gone ? "The server does not know it any more; its answers may have been withdrawn." : "Your answers until now are kept.",
-    "Loading the page again often helps. If not, please write to the person who invited you.",
-    `Details: ${error.message}`,
-  ], ["Load again", () => location.reload()]);
+  farewell(
+    document.body,
+    gone ? "This session has ended" : "Something went wrong",
+    [
+      gone
+        ? "The server does not know it any more; its answers may have been withdrawn."
+        : "Your answers until now are kept.",
+      "Loading the page again often helps. If not, please write to the person who invited you.",
+      `Details: ${error.message}`,
+    ],
+    ["Load again", () => location.reload()],
+  );
 }
 
 /** Say that the connection is lost, and for how long; null: it works. */
 function trouble(seconds) {
   const notice = document.querySelector("#notice");
   if (!notice) return;
-  notice.textContent = seconds === null ? ""
-    : `Connection lost. Your answers are kept. Trying again in ${Math.ceil(seconds)} s …`;
+  notice.textContent =
+    seconds === null ? "" : `Connection lost. Your answers are kept. Trying again in ${Math.ceil(seconds)} s …`;
 }

@@ -30,22 +30,37 @@ async function decodedOne(image, onTrouble) {
 
 /** Favorite images in a square grid, three beside each other for nine. */
 export function referenceGrid(urls, attributes = { class: "grid" }) {
-  const grid = h("div", attributes, urls.map((url, i) => picture(url, `Favorite ${i + 1} of ${urls.length}`)));
+  const grid = h(
+    "div",
+    attributes,
+    urls.map((url, i) => picture(url, `Favorite ${i + 1} of ${urls.length}`)),
+  );
   grid.style.setProperty("--columns", String(Math.ceil(Math.sqrt(urls.length))));
   return grid;
 }
 
-/** Where everything of a trial goes. `trial`: {references, base, left, right}; `below`: what stands under each query. */
+/** Where everything of a trial goes. `trial`: {references, base, left, right}; `left`, `right`: what stands under each
+ * query; `question` above them, `extra` below. */
 export function trialLayout(trial, { left = null, right = null, question = null, extra = null }) {
   const grid = trial.references.length ? referenceGrid(trial.references) : null;
-  const base = h("figure", { class: "base" },
-    h("figcaption", {}, "Original image"), picture(trial.base, "Original image"));
-  const pair = h("div", { class: "pair" },
+  const base = h(
+    "figure",
+    { class: "base" },
+    h("figcaption", {}, "Original image"),
+    picture(trial.base, "Original image"),
+  );
+  const pair = h(
+    "div",
+    { class: "pair" },
     h("div", { class: "side", "data-side": "left" }, picture(trial.left, "Left image, partly covered"), left),
-    h("div", { class: "side", "data-side": "right" }, picture(trial.right, "Right image, partly covered"), right));
-  return h("div", { class: trial.references.length ? "trial" : "trial without-grid" },
+    h("div", { class: "side", "data-side": "right" }, picture(trial.right, "Right image, partly covered"), right),
+  );
+  return h(
+    "div",
+    { class: trial.references.length ? "trial" : "trial without-grid" },
     grid && h("div", { class: "favorites" }, h("h2", {}, "Favorite images of this unit"), grid),
-    h("div", { class: "queries" }, base, question, pair, extra));
+    h("div", { class: "queries" }, base, question, pair, extra),
+  );
 }
 
 /** Give the layout the shape of its images, once they are loaded: all of a trial have the same size. */

@@ -4,7 +4,10 @@ import { h } from "./dom.js";
 
 /** `progress`: {title, position (from 0), of}. */
 export function progressHeader({ title, position, of }) {
-  return h("header", { class: "progress" },
+  return h(
+    "header",
+    { class: "progress" },
     h("span", {}, `${title}: image ${position + 1} of ${of}`),
-    h("progress", { max: of, value: position, "aria-hidden": "true" }));
+    h("progress", { max: of, value: position, "aria-hidden": "true" }),
+  );
 }

@@ -19,22 +19,30 @@ export async function runSession(session, queue, place, trouble) {
     confirmed, // What was not sent before a reload.
     { type: Preload, images: session.images, trouble },
     {
-      timeline: [{
-        type: Instructions, example: session.example, counts: session.counts, trouble,
-        shown: () => queue.add("instructions_shown"),
-        on_finish: () => queue.add("instructions_done"),
-      }],
+      timeline: [
+        {
+          type: Instructions,
+          example: session.example,
+          counts: session.counts,
+          trouble,
+          shown: () => queue.add("instructions_shown"),
+          on_finish: () => queue.add("instructions_done"),
+        },
+      ],
       conditional_function: () => flow.state.stage === "instructions",
     },
     confirmed,
     {
       timeline: [
         {
-          timeline: [{ type: Interlude, title: () => flow.interlude().title, paragraphs: () => flow.interlude().paragraphs }],
+          timeline: [
+            { type: Interlude, title: () => flow.interlude().title, paragraphs: () => flow.interlude().paragraphs },
+          ],
           conditional_function: () => flow.interlude() !== null,
         },
         {
-          type: OcclusionTrial, trouble,
+          type: OcclusionTrial,
+          trouble,
           trial: () => flow.state.trial,
           progress: () => flow.progress(),
           practice: () => flow.state.stage === "practice",

@@ -30,6 +30,10 @@ function tooSmall(minimum, width, height) {
   return [
     h("h1", {}, "Please make this window larger"),
     h("p", {}, `The images need a window of at least ${minimum.width} × ${minimum.height} pixels.`),
-    h("p", {}, `Now it has ${width} × ${height}. Enlarge it, or zoom out (Ctrl and −). The study goes on by itself then.`),
+    h(
+      "p",
+      {},
+      `Now it has ${width} × ${height}. Enlarge it, or zoom out (Ctrl and −). The study goes on by itself then.`,
+    ),
   ];
 }

@@ -63,12 +63,19 @@ export class OcclusionTrial {
 }
 
 function buttonRow(side, buttons) {
-  return h("div", { class: "buttons", role: "group", "aria-label": `The ${side} image is more favored` },
+  return h(
+    "div",
+    { class: "buttons", role: "group", "aria-label": `The ${side} image is more favored` },
     buttons.map((button) => {
       const confidence = Math.abs(button);
       const label = `${side} image, confidence ${confidence} of 3: ${CONFIDENCE[confidence]}`;
-      return h("button", { type: "button", "data-button": button, "aria-label": label, disabled: true }, String(confidence));
-    }));
+      return h(
+        "button",
+        { type: "button", "data-button": button, "aria-label": label, disabled: true },
+        String(confidence),
+      );
+    }),
+  );
 }
 
 /** The first click on a button, or the first of the keys 1 to 6: {button, time}. All that follow are ignored. */
@@ -106,8 +113,12 @@ async function feedbackOf(confirmed, layout) {
   const right = feedback.target_side;
   layout.querySelector(`[data-side="${right}"]`).classList.add("target");
   const words = feedback.correct ? "✓ Correct." : "✗ Not correct.";
-  const verdict = h("p", { class: feedback.correct ? "verdict right" : "verdict wrong", role: "status" },
-    h("strong", {}, words), ` It is the ${right} image.`);
+  const verdict = h(
+    "p",
+    { class: feedback.correct ? "verdict right" : "verdict wrong", role: "status" },
+    h("strong", {}, words),
+    ` It is the ${right} image.`,
+  );
   layout.querySelector(".scale").replaceWith(h("div", { class: "feedback" }, verdict, next));
   await pressed;
 }

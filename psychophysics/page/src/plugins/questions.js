@@ -23,10 +23,17 @@ export class Questions {
   /** Ends when the answers are stored. */
   async trial(display, { answered }, onLoad) {
     const fields = Object.entries(QUESTIONS).map(([name, text]) =>
-      h("p", {}, h("label", { for: name }, text), h("textarea", { id: name, name, rows: 4, maxlength: LONGEST })));
+      h("p", {}, h("label", { for: name }, text), h("textarea", { id: name, name, rows: 4, maxlength: LONGEST })),
+    );
     const send = h("button", { type: "submit", class: "continue" }, "Finish");
-    const form = h("form", { class: "screen text" },
-      heading("Two last questions"), h("p", {}, "You may leave them empty."), fields, send);
+    const form = h(
+      "form",
+      { class: "screen text" },
+      heading("Two last questions"),
+      h("p", {}, "You may leave them empty."),
+      fields,
+      send,
+    );
     show(display, form);
     onLoad();
     await new Promise((resolve) =>
@@ -34,7 +41,8 @@ export class Questions {
         event.preventDefault();
         send.disabled = true;
         resolve();
-      }));
+      }),
+    );
     const words = new FormData(form);
     await answered(Object.fromEntries(Object.keys(QUESTIONS).map((name) => [name, words.get(name).trim()])));
     return {};
