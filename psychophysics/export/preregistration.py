@@ -205,10 +205,13 @@ def _power(config: StudyConfig, participants: int, assumed: Assumptions) -> str:
 def _power_over_networks(config: StudyConfig, participants: int, assumed: Assumptions, settings: dict[str, Any]) -> str:
     hms = _known_hms(config)
     units = config.trials.main // len(config.networks)
-    design = NetworkDesign(units=units, participants=participants, sets=config.design.sets)
+    conditions = config.design.conditions
+    shown = [condition for condition in conditions if condition != "none"] or conditions  # as the report's question
+    people = participants // len(conditions) * len(shown)
+    design = NetworkDesign(units=units, participants=people, sets=config.design.sets)
     found = simulate_network_power(np.array(hms), assumed.baseline, assumed.slope, design, **settings)
     return (
-        f"- Correlation with HMS over {len(hms)} networks of {units} units each, accuracy rising linearly from "
-        f"{assumed.baseline:.1%} to {assumed.baseline + assumed.slope:.1%}, networks alike beside that: power "
-        f"{found.power:.2f} ({found.low:.2f} to {found.high:.2f})."
+        f"- Correlation with HMS over {len(hms)} networks of {units} units each, {people} participants, accuracy "
+        f"rising linearly from {assumed.baseline:.1%} to {assumed.baseline + assumed.slope:.1%}, networks alike "
+        f"beside that: power {found.power:.2f} ({found.low:.2f} to {found.high:.2f})."
     )

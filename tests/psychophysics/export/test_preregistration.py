@@ -133,9 +133,9 @@ def test_networks_are_a_factor_and_their_question_has_a_power_or_no_answer(make_
     assert "**H3.** Over 6 networks accuracy is correlated with human-model similarity" in six
     assert "+ (1 | network)`" in six and "HMS over the 6 networks, one value each" in six
     found = simulate_network_power(
-        np.array(hms), 0.6, 0.1, NetworkDesign(units=6, participants=10, sets=2), seed=frozen.config["study"]["seed"]
+        np.array(hms), 0.6, 0.1, NetworkDesign(units=6, participants=8, sets=2), seed=frozen.config["study"]["seed"]
     )
-    assert "over 6 networks of 6 units each, accuracy rising linearly from 60.0% to 70.0%" in six
+    assert "over 6 networks of 6 units each, 8 participants, accuracy rising linearly from 60.0% to 70.0%" in six
     assert f"power {found.power:.2f} ({found.low:.2f} to {found.high:.2f})" in six
     three = text(3)
     assert "with 3 networks of known HMS, fewer than 6, it cannot be said whether accuracy goes with HMS" in three
