@@ -80,7 +80,8 @@ def interactive(saved: TimeSaved) -> Spec:
             {"type": "line", "x0": saved.paper, "x1": saved.paper, "yref": "paper", "y0": 0, "y1": 1, "line": line}
         ]
         spec["annotations"] = [
-            {"x": saved.paper, "y": 1, "yref": "paper", "yanchor": "bottom", "showarrow": False}
+            # To the left of its line there is room in any width and font: the names of the rules end below it.
+            {"x": saved.paper, "y": 1, "yref": "paper", "xanchor": "right", "yanchor": "bottom", "showarrow": False}
             | {"text": saved.published, "font": {"size": 11, "color": "@muted"}}
         ]
     return {"data": data, "layout": spec}
