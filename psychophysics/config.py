@@ -15,6 +15,7 @@ from search.config_section import NAME_PATTERN, PositiveInt, Section, nearest
 Condition = Literal["natural", "synthetic", "mixed", "blurred", "none"]
 CONDITIONS: tuple[Condition, ...] = ("natural", "synthetic", "mixed", "blurred", "none")
 UNIT_PATTERN = r"^.+/\d+$"
+TO_REPLACE = "Replace this"  # begins a text of consent that nobody has written yet
 Fraction = Annotated[float, Field(gt=0, le=1)]
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import yaml
 
 from psychophysics.analysis.networks import MIN_NETWORKS
-from psychophysics.config import NetworkSource, StudyConfig, UnitsSection
+from psychophysics.config import TO_REPLACE, NetworkSource, StudyConfig, UnitsSection
 from psychophysics.config_reader import parse_study
 from psychophysics.errors import StudyError
 from psychophysics.networks import EFFICIENTNET, open_network
@@ -136,8 +136,8 @@ def _document(study: str, search: str, networks: Sequence[Mapping[str, Any]], un
         },
         "consent": {
             "version": "1",
-            "paragraphs": ["Replace this by the text that your ethics board has approved."],
-            "contact": "Replace this by a name and an address.",
+            "paragraphs": [f"{TO_REPLACE} by the text that your ethics board has approved."],
+            "contact": f"{TO_REPLACE} by a name and an address.",
         },
         "exclusions": {
             "total_seconds": [round(longer * 90), round(longer * 900)],

@@ -6,7 +6,7 @@ from typing import Any, Literal
 from pydantic import ValidationError
 
 from psychophysics.catch_distractor import catch_distractors
-from psychophysics.config import StudyConfig
+from psychophysics.config import TO_REPLACE, StudyConfig
 from psychophysics.config_reader import parse_study
 from psychophysics.errors import StimuliError
 from psychophysics.stimuli.curation import (
@@ -50,9 +50,15 @@ def freeze(config: StudyConfig, folder: StudyFolder, command: str) -> Frozen:
         command: the configuration as the person typed it, for messages.
 
     Raises:
-        StimuliError: frozen already with something else, not built from this configuration, catch trials not curated,
-            references missing, files missing or changed.
+        StimuliError: consent not written, frozen already with something else, not built from this configuration,
+            catch trials not curated, references missing, files missing or changed.
     """
+    consent = config.consent
+    if any(text.startswith(TO_REPLACE) for text in (*consent.paragraphs, consent.contact)):
+        raise StimuliError(
+            f"the text of consent or its contact still begins with `{TO_REPLACE}`: nobody could agree to that. "
+            f"Next: write both in {command}, then hms study stimuli {command}"
+        )
     manifest = read_manifest(folder, command)
     if manifest.config_sha256 != document_sha256(config.document()):
         raise StimuliError(f"the stimuli were made from another configuration. Next: hms study stimuli {command}")

@@ -62,7 +62,7 @@ class Participant:
 
 @dataclass(frozen=True)
 class Event:
-    """Something a participant's page reports; kinds and contents are those of `psychophysics.server.events`."""
+    """Something a participant's page reports; kinds and contents are those of `psychophysics.server.requests`."""
 
     participant: str
     seq: int

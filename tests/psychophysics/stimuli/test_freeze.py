@@ -82,6 +82,15 @@ def test_a_study_without_curated_catch_trials_cannot_be_frozen(built_study):
         freeze(config, folder, "study.yaml")
 
 
+@pytest.mark.parametrize("written", [{"contact": "Replace this by a name."}, {"paragraphs": ("Yes.", "Replace this.")}])
+def test_a_consent_that_nobody_wrote_cannot_be_frozen(signed, written):
+    config, folder = signed
+    waiting = config.model_copy(update={"consent": config.consent.model_copy(update=written)})
+    with pytest.raises(StimuliError, match=r"still begins with `Replace this`.*Next: write both in study\.yaml"):
+        freeze(waiting, folder, "study.yaml")
+    assert not folder.frozen.exists()
+
+
 def test_a_frozen_study_is_known_by_its_hash(signed):
     config, folder = signed
     frozen = freeze(config, folder, "study.yaml")
